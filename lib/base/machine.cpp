@@ -1,0 +1,206 @@
+#include "base/machine.hpp"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/number.hpp"
+#include "base/text.hpp"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#elif defined(__aarch64__)
+#include <sys/auxv.h>
+#endif
+
+namespace mixtura {
+namespace {
+
+// A small kernel file, whole; nothing where it cannot be read.  64 KiB holds every /proc and /sys file read here.
+std::optional<std::string> read_small_file(const std::string& path) {
+    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return std::nullopt;
+    std::string content(64 << 10, '\0');
+    std::size_t used = 0;
+    while (used < content.size()) {
+        const ssize_t got = ::read(fd, content.data() + used, content.size() - used);
+        if (got <= 0) break;
+        used += static_cast<std::size_t>(got);
+    }
+    ::close(fd);
+    content.resize(used);
+    return content;
+}
+
+std::string_view trimmed(std::string_view line) {
+    while (!line.empty() && (line.back() == '\n' || line.back() == ' ')) line.remove_suffix(1);
+    while (!line.empty() && line.front() == ' ') line.remove_prefix(1);
+    return line;
+}
+
+std::vector<std::string_view> split(std::string_view content, char separator) {
+    std::vector<std::string_view> parts;
+    while (true) {
+        const std::size_t at = content.find(separator);
+        parts.push_back(content.substr(0, at));
+        if (at == std::string_view::npos) return parts;
+        content.remove_prefix(at + 1);
+    }
+}
+
+// Folders of this process' cgroup for one controller, from its own group up to the hierarchy's root.
+// /proc/self/cgroup lines read "hierarchy:controllers:path"; version 2 is the line "0::path".
+std::vector<std::string> cgroup_folders(const std::string& root, std::string_view controller, bool version2) {
+    std::vector<std::string> folders;
+    const auto groups = read_small_file(root + "/proc/self/cgroup");
+    if (!groups) return folders;
+    for (const std::string_view line : split(*groups, '\n')) {
+        const auto fields = split(line, ':');
+        if (fields.size() < 3) continue;
+        const auto controllers = split(fields[1], ',');
+        const bool matches = version2 ? fields[0] == "0" && fields[1].empty()
+                                      : std::find(controllers.begin(), controllers.end(), controller) != controllers.end();
+        if (!matches) continue;
+        const std::string base = version2 ? root + "/sys/fs/cgroup" : text(root, "/sys/fs/cgroup/", controller);
+        std::string path(line.substr(fields[0].size() + fields[1].size() + 2));  // a path may hold colons
+        while (!path.empty() && path != "/") {
+            folders.push_back(base + path);
+            path.erase(path.rfind('/') == std::string::npos ? 0 : path.rfind('/'));
+        }
+        folders.push_back(base);
+        break;
+    }
+    return folders;
+}
+
+template <class T>
+void keep_smaller(std::optional<T>& least, T value) {
+    if (!least || value < *least) least = value;
+}
+
+}  // namespace
+
+CpuFeatures cpu_features() noexcept {
+    CpuFeatures features;
+#if defined(__x86_64__)
+    unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+    if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0) return features;
+    const bool has_fma = (ecx & bit_FMA) != 0, has_f16c = (ecx & bit_F16C) != 0;
+    if ((ecx & bit_OSXSAVE) == 0) return features;
+    // XCR0 says which register state the kernel saves; xgetbv itself needs no feature beyond OSXSAVE.
+    unsigned xcr_low = 0, xcr_high = 0;
+    __asm__ volatile("xgetbv" : "=a"(xcr_low), "=d"(xcr_high) : "c"(0));
+    const bool saves_ymm = (xcr_low & 0x6) == 0x6, saves_zmm = (xcr_low & 0xE6) == 0xE6;
+    const bool saves_tiles = (xcr_low & 0x60000) == 0x60000;
+    if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0) return features;
+    const unsigned ebx7 = ebx, ecx7 = ecx, edx7 = edx;
+    const auto bit = [](unsigned word, int index) { return (word >> index & 1U) != 0; };
+    features.avx2 = saves_ymm && bit(ebx7, 5) && bit(ebx7, 8) && has_fma && has_f16c;
+    features.avx512 = features.avx2 && saves_zmm && bit(ebx7, 16) && bit(ebx7, 17) && bit(ebx7, 30) && bit(ebx7, 31);
+    features.avx512_vnni = features.avx512 && bit(ecx7, 11);
+    features.amx_bf16 = saves_tiles && bit(edx7, 22);
+    features.amx_tile = saves_tiles && bit(edx7, 24);
+    features.amx_int8 = saves_tiles && bit(edx7, 25);
+    if (__get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0) {
+        features.avx_vnni = features.avx2 && bit(eax, 4);
+        features.avx512_bf16 = features.avx512 && bit(eax, 5);
+    }
+#elif defined(__aarch64__)
+    constexpr unsigned long kHwcapAsimdDp = 1UL << 20, kHwcap2I8mm = 1UL << 13;
+    features.neon_dotprod = (getauxval(AT_HWCAP) & kHwcapAsimdDp) != 0;
+    features.neon_i8mm = (getauxval(AT_HWCAP2) & kHwcap2I8mm) != 0;
+#endif
+    return features;
+}
+
+std::optional<double> cgroup_cpu_quota(const std::string& root) {
+    std::optional<double> quota;
+    for (const std::string& folder : cgroup_folders(root, "cpu", true)) {
+        const auto line = read_small_file(folder + "/cpu.max");  // "max 100000" or "150000 100000"
+        if (!line) continue;
+        const auto fields = split(trimmed(*line), ' ');
+        if (fields.size() != 2) continue;
+        const auto share = parse_double(fields[0]), period = parse_double(fields[1]);
+        if (share && period && *period > 0) keep_smaller(quota, *share / *period);
+    }
+    for (const std::string& folder : cgroup_folders(root, "cpu", false)) {
+        const auto share_line = read_small_file(folder + "/cpu.cfs_quota_us");
+        const auto period_line = read_small_file(folder + "/cpu.cfs_period_us");
+        if (!share_line || !period_line) continue;
+        const auto share = parse_double(trimmed(*share_line)), period = parse_double(trimmed(*period_line));
+        if (share && period && *share > 0 && *period > 0) keep_smaller(quota, *share / *period);  // -1 = no limit
+    }
+    return quota;
+}
+
+std::optional<std::uint64_t> cgroup_memory_limit_bytes(const std::string& root) {
+    // Version 1 writes a number near 2^63 where there is no limit.
+    constexpr std::uint64_t kNoLimit = 1ULL << 60;
+    std::optional<std::uint64_t> limit;
+    const auto consider = [&](const std::string& path) {
+        const auto line = read_small_file(path);
+        if (!line) return;
+        const auto bytes = parse_integer<std::uint64_t>(trimmed(*line));
+        if (bytes && *bytes < kNoLimit) keep_smaller(limit, *bytes);
+    };
+    for (const std::string& folder : cgroup_folders(root, "memory", true)) consider(folder + "/memory.max");
+    for (const std::string& folder : cgroup_folders(root, "memory", false)) consider(folder + "/memory.limit_in_bytes");
+    return limit;
+}
+
+std::uint64_t physical_memory_bytes(const std::string& root) {
+    const auto content = read_small_file(root + "/proc/meminfo");
+    if (!content) return 0;
+    constexpr std::string_view kKey = "MemTotal:";
+    for (std::string_view line : split(*content, '\n')) {
+        if (line.substr(0, kKey.size()) != kKey) continue;
+        line = trimmed(line.substr(kKey.size()));
+        return parse_integer<std::uint64_t>(line.substr(0, line.find(' '))).value_or(0) * 1024;
+    }
+    return 0;
+}
+
+std::optional<std::vector<int>> parse_cpu_list(std::string_view list) {
+    constexpr int kCpusMax = 65536;
+    std::vector<int> cpus;
+    for (const std::string_view range : split(trimmed(list), ',')) {
+        const std::size_t dash = range.find('-');
+        const auto first = parse_integer<int>(range.substr(0, dash));
+        const auto last = dash == std::string_view::npos ? first : parse_integer<int>(range.substr(dash + 1));
+        if (!first || !last || *first < 0 || *last < *first || *last >= kCpusMax) return std::nullopt;
+        for (int cpu = *first; cpu <= *last; ++cpu) cpus.push_back(cpu);
+        if (cpus.size() > kCpusMax) return std::nullopt;
+    }
+    return cpus;
+}
+
+std::vector<std::vector<int>> numa_node_cpus(const std::string& root) {
+    const std::string folder = root + "/sys/devices/system/node";
+    std::vector<std::vector<int>> nodes;
+    if (const auto online = read_small_file(folder + "/online")) {
+        for (const int node : parse_cpu_list(*online).value_or(std::vector<int>{})) {
+            const auto list = read_small_file(text(folder, "/node", node, "/cpulist"));
+            auto cpus = list ? parse_cpu_list(*list) : std::nullopt;
+            if (cpus && !cpus->empty()) nodes.push_back(std::move(*cpus));
+        }
+    }
+    if (nodes.empty()) {
+        nodes.emplace_back(static_cast<std::size_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_CONF))));
+        std::iota(nodes[0].begin(), nodes[0].end(), 0);
+    }
+    return nodes;
+}
+
+int usable_cpu_count(const std::string& root) {
+    int count = static_cast<int>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
+    cpu_set_t mask;
+    if (::sched_getaffinity(0, sizeof mask, &mask) == 0) count = std::min(count, CPU_COUNT(&mask));
+    if (const auto quota = cgroup_cpu_quota(root)) count = std::min(count, static_cast<int>(std::ceil(*quota)));
+    return std::max(count, 1);
+}
+
+}  // namespace mixtura
