@@ -7,7 +7,6 @@
 #include <mixtura/types.hpp>
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,8 +23,9 @@ enum class GgufType : std::uint32_t {
     f64 = 12,
 };
 std::string_view gguf_type_name(GgufType type) noexcept;
+std::size_t gguf_type_bytes(GgufType type) noexcept;  // 0 for strings and arrays
 
-// One metadata value.  A view into the header's copy: valid as long as the GgufHeader it came from.
+// One metadata value, copied out of the header.  Strings are bytes: the specification wants UTF-8, files differ.
 class GgufValue {
   public:
     GgufType type() const noexcept { return type_; }
@@ -33,32 +33,35 @@ class GgufValue {
     GgufType element_type() const noexcept { return element_type_; }  // of an array; else type()
 
     // Scalars; nothing where the value is of another kind or does not fit.
-    std::optional<std::int64_t> as_integer() const noexcept;
-    std::optional<double> as_real() const noexcept;  // any number
+    std::optional<std::int64_t> as_integer() const noexcept;  // any integer type
+    std::optional<double> as_real() const noexcept;           // any number
     std::optional<bool> as_boolean() const noexcept;
     std::optional<std::string_view> as_string() const noexcept;
 
-    // Arrays.  Each accessor is nothing when the index is beyond the array or the element is of another kind.
+    // Arrays.  Nothing where the index is beyond the array or the element is of another kind.  Constant time.
     std::size_t size() const noexcept { return count_; }
     std::optional<std::int64_t> integer_at(std::size_t index) const noexcept;
     std::optional<double> real_at(std::size_t index) const noexcept;
     std::optional<bool> boolean_at(std::size_t index) const noexcept;
-    std::optional<std::string_view> string_at(std::size_t index) const noexcept;  // constant time
-    const GgufValue* array_at(std::size_t index) const noexcept;                   // element of an array of arrays
-    std::span<const std::byte> raw() const noexcept { return bytes_; }  // the elements of a numeric array, little-endian
+    std::optional<std::string_view> string_at(std::size_t index) const noexcept;
+    const GgufValue* array_at(std::size_t index) const noexcept;  // element of an array of arrays
+
+    // The elements of an array of numbers or booleans as the file stores them, little-endian; of strings, their bytes
+    // one after another.
+    std::span<const char> raw() const noexcept { return bytes_; }
 
   private:
     friend class GgufParser;
     GgufType type_ = GgufType::u8;
     GgufType element_type_ = GgufType::u8;
     std::size_t count_ = 0;
-    std::span<const std::byte> bytes_;            // the value's bytes in the header's copy
-    std::span<const std::uint64_t> string_ends_;  // per element, end of its bytes in bytes_ (arrays of strings)
-    std::span<const GgufValue> elements_;         // elements of an array of arrays
+    std::vector<char> bytes_;
+    std::vector<std::uint32_t> string_ends_;  // arrays of strings: where each element's bytes end in bytes_
+    std::vector<GgufValue> elements_;         // arrays of arrays
 };
 
 struct GgufMetadataEntry {
-    std::string_view key;
+    std::string key;
     GgufValue value;
 };
 
@@ -72,6 +75,8 @@ struct GgufTensor {
 
 class GgufHeader {
   public:
+    // CORRUPT_FILE, UNSUPPORTED (version 1, big-endian, an element type this version does not know), UNKNOWN_FORMAT
+    // (no GGUF at all) or IO.
     static Result<GgufHeader> read(const ByteSource& source);
 
     std::uint32_t version() const noexcept { return version_; }
@@ -88,9 +93,6 @@ class GgufHeader {
     GgufHeader() = default;
     std::uint32_t version_ = 0;
     std::uint64_t alignment_bytes_ = 32;
-    std::vector<std::unique_ptr<std::byte[]>> blocks_;               // the copied bytes; values and keys point in here
-    std::vector<std::unique_ptr<std::uint64_t[]>> string_end_blocks_;
-    std::vector<std::unique_ptr<GgufValue[]>> element_blocks_;
     std::vector<GgufMetadataEntry> metadata_;
     std::vector<GgufTensor> tensors_;
 };

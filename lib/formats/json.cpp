@@ -1,0 +1,314 @@
+// The tape: one 8-byte word a value in document order, an object's members as key word, value, key word, value …
+// A word is tag (8 bits) and payload (56 bits):
+//   null, no payload · boolean, 0 or 1 · small integer, 56 bits signed · wide integer and real, the next word holds it
+//   string, offset of its length (4 bytes) and bytes in `text` · array and object, count (24 bits, all ones = count by
+//   walking) and the index behind the last word (32 bits)
+// So the costliest document a byte is "[1,1,1,…" with 8 bytes of tape for 2 of text, which is the promised factor of 4.
+#include "formats/json.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+
+namespace mixtura {
+
+struct JsonTape {
+    std::vector<std::uint64_t> words;
+    std::vector<char> text;
+};
+
+namespace {
+
+enum class Tag : std::uint8_t { null, boolean, small_integer, wide_integer, real, string, array, object };
+
+constexpr std::uint64_t kCountSaturated = 0xFFFFFF;
+constexpr int kPayloadBits = 56;
+constexpr std::uint64_t kPayloadMask = (std::uint64_t{1} << kPayloadBits) - 1;
+
+constexpr std::uint64_t make_word(Tag tag, std::uint64_t payload) {
+    return static_cast<std::uint64_t>(tag) << kPayloadBits | (payload & kPayloadMask);
+}
+Tag tag_of(std::uint64_t word) { return static_cast<Tag>(word >> kPayloadBits); }
+std::uint32_t end_of(std::uint64_t word) { return static_cast<std::uint32_t>(word); }
+std::uint64_t count_of(std::uint64_t word) { return word >> 32 & kCountSaturated; }
+
+std::string_view string_at(const JsonTape& tape, std::uint64_t word) {
+    const std::size_t offset = static_cast<std::size_t>(word & kPayloadMask);
+    std::uint32_t length = 0;
+    std::memcpy(&length, tape.text.data() + offset, sizeof length);
+    return {tape.text.data() + offset + sizeof length, length};
+}
+
+// Room for the whole document, counted by one pass over the text, so that no vector grows (and doubles) on the way.
+// An estimate only: text that is no JSON may count wrong, and then the vectors do grow.
+void reserve_for(std::string_view text, JsonTape& tape) {
+    std::size_t words = 1, string_bytes = 0;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        switch (text[i]) {
+            case '"': {
+                const std::size_t begin = ++i;
+                while (i < text.size() && text[i] != '"') i += text[i] == '\\' ? 2 : 1;
+                string_bytes += sizeof(std::uint32_t) + (std::min(i, text.size()) - begin);
+                break;
+            }
+            case ',': case ':': case '[': case '{': case '.': case 'e': case 'E': ++words; break;
+            default: break;
+        }
+    }
+    // A text that is one long run of dots is no JSON; an honest one never takes more than a word for two bytes.
+    tape.words.reserve(std::min(words, text.size() / 2 + 2));
+    tape.text.reserve(string_bytes);
+}
+
+class TapeBuilder {
+  public:
+    TapeBuilder(JsonTape& tape, std::string_view name, const JsonLimits& limits)
+        : tape_(tape), name_(name), limits_(limits) {}
+
+    Status failure() && { return std::move(failure_); }
+
+    bool null() { return push(Tag::null, 0); }
+    bool boolean(bool value) { return push(Tag::boolean, value ? 1 : 0); }
+    bool number_integer(std::int64_t value) {
+        const std::int64_t small = static_cast<std::int64_t>(static_cast<std::uint64_t>(value) << 8) >> 8;
+        if (small == value) return push(Tag::small_integer, static_cast<std::uint64_t>(value));
+        push(Tag::wide_integer, 0);
+        tape_.words.push_back(static_cast<std::uint64_t>(value));
+        return true;
+    }
+    bool number_unsigned(std::uint64_t value) {
+        if (value <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+            return number_integer(static_cast<std::int64_t>(value));
+        }
+        return push_real(static_cast<double>(value));
+    }
+    bool number_float(double value, const std::string& digits) {
+        // The parser reads with strtod, whose result hangs on the host's locale when another thread changes it, so the
+        // digits are read again; whatever stands where the point should be is the locale's point.
+        std::string plain = digits;
+        for (char& c : plain) {
+            const bool is_number_part = (c >= '0' && c <= '9') || c == '-' || c == '+' || c == 'e' || c == 'E';
+            if (!is_number_part) c = '.';
+        }
+        return push_real(parse_double(plain).value_or(value));
+    }
+    bool string(std::string& value) { return push_string(value); }
+    bool key(std::string& value) { return push_string(value); }
+    bool binary(std::vector<std::uint8_t>&) { return false; }  // no such thing in JSON text
+    bool start_object(std::size_t) { return open(Tag::object); }
+    bool start_array(std::size_t) { return open(Tag::array); }
+    bool end_object() { return are_keys_unique() && close(); }
+    bool end_array() { return close(); }
+
+    bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& problem) {
+        // "[json.exception.parse_error.101] parse error at line 1, column 5: syntax error …"
+        const std::string_view full = problem.what();
+        const std::size_t prefix = full.find("] ");
+        const std::string_view reason = prefix == std::string_view::npos ? full : full.substr(prefix + 2);
+        return fail(" is not valid JSON at byte ", position, ": ", quoted(reason, 200));
+    }
+
+  private:
+    template <class... Parts>
+    bool fail(const Parts&... parts) {
+        failure_ = error(StatusCode::corrupt_file, quoted(name_, 400), parts...);
+        return false;
+    }
+
+    bool push(Tag tag, std::uint64_t payload) {
+        if (!open_.empty()) ++open_.back().count;
+        tape_.words.push_back(make_word(tag, payload));
+        return true;
+    }
+    bool push_real(double value) {
+        push(Tag::real, 0);
+        tape_.words.push_back(std::bit_cast<std::uint64_t>(value));
+        return true;
+    }
+    bool push_string(const std::string& value) {
+        const std::size_t offset = tape_.text.size();
+        const auto length = static_cast<std::uint32_t>(value.size());
+        const char* bytes = reinterpret_cast<const char*>(&length);
+        tape_.text.insert(tape_.text.end(), bytes, bytes + sizeof length);
+        tape_.text.insert(tape_.text.end(), value.begin(), value.end());
+        return push(Tag::string, offset);
+    }
+    bool open(Tag tag) {
+        if (open_.size() >= limits_.depth_max) return fail(" nests deeper than the ", limits_.depth_max, " levels allowed");
+        push(tag, 0);
+        open_.push_back({static_cast<std::uint32_t>(tape_.words.size() - 1), 0});
+        return true;
+    }
+    bool close() {
+        const Open closed = open_.back();
+        open_.pop_back();
+        std::uint64_t& word = tape_.words[closed.word];
+        const std::uint64_t members = tag_of(word) == Tag::object ? closed.count / 2 : closed.count;
+        word = make_word(tag_of(word), std::min(members, kCountSaturated) << 32 | tape_.words.size());
+        return true;
+    }
+    bool are_keys_unique() {
+        std::vector<std::uint32_t> keys;
+        const auto words_end = static_cast<std::uint32_t>(tape_.words.size());
+        for (JsonValue::Members::Iterator it{&tape_, open_.back().word + 1}; it.word < words_end; ++it) {
+            keys.push_back(it.word);
+        }
+        const auto text_of = [this](std::uint32_t word) { return string_at(tape_, tape_.words[word]); };
+        std::sort(keys.begin(), keys.end(), [&](auto a, auto b) { return text_of(a) < text_of(b); });
+        const auto twin = std::adjacent_find(keys.begin(), keys.end(),
+                                             [&](auto a, auto b) { return text_of(a) == text_of(b); });
+        return twin == keys.end() || fail(" has the key ", quoted(text_of(*twin)), " twice in one object");
+    }
+
+    struct Open {
+        std::uint32_t word;
+        std::uint64_t count;
+    };
+    JsonTape& tape_;
+    std::string_view name_;
+    JsonLimits limits_;
+    std::vector<Open> open_;
+    Status failure_;
+};
+
+}  // namespace
+
+JsonKind JsonValue::kind() const noexcept {
+    switch (tag_of(tape_->words[word_])) {
+        case Tag::null: return JsonKind::null;
+        case Tag::boolean: return JsonKind::boolean;
+        case Tag::small_integer:
+        case Tag::wide_integer: return JsonKind::integer;
+        case Tag::real: return JsonKind::real;
+        case Tag::string: return JsonKind::string;
+        case Tag::array: return JsonKind::array;
+        case Tag::object: break;
+    }
+    return JsonKind::object;
+}
+
+std::optional<bool> JsonValue::as_boolean() const noexcept {
+    const std::uint64_t word = tape_->words[word_];
+    if (tag_of(word) != Tag::boolean) return std::nullopt;
+    return (word & 1) != 0;
+}
+
+std::optional<std::int64_t> JsonValue::as_integer() const noexcept {
+    const std::uint64_t word = tape_->words[word_];
+    if (tag_of(word) == Tag::small_integer) return static_cast<std::int64_t>(word << 8) >> 8;
+    if (tag_of(word) == Tag::wide_integer) return static_cast<std::int64_t>(tape_->words[word_ + 1]);
+    if (tag_of(word) != Tag::real) return std::nullopt;
+    const double value = std::bit_cast<double>(tape_->words[word_ + 1]);
+    // 2^63 itself is out; every double in between that is whole converts exactly.
+    if (!(value >= -0x1p63 && value < 0x1p63) || std::trunc(value) != value) return std::nullopt;
+    return static_cast<std::int64_t>(value);
+}
+
+std::optional<double> JsonValue::as_real() const noexcept {
+    if (tag_of(tape_->words[word_]) == Tag::real) return std::bit_cast<double>(tape_->words[word_ + 1]);
+    const auto integer = as_integer();
+    if (!integer) return std::nullopt;
+    return static_cast<double>(*integer);
+}
+
+std::optional<std::string_view> JsonValue::as_string() const noexcept {
+    const std::uint64_t word = tape_->words[word_];
+    if (tag_of(word) != Tag::string) return std::nullopt;
+    return string_at(*tape_, word);
+}
+
+std::uint32_t JsonValue::after() const noexcept {
+    const std::uint64_t word = tape_->words[word_];
+    switch (tag_of(word)) {
+        case Tag::wide_integer:
+        case Tag::real: return word_ + 2;
+        case Tag::array:
+        case Tag::object: return end_of(word);
+        default: return word_ + 1;
+    }
+}
+
+std::size_t JsonValue::size() const noexcept {
+    const std::uint64_t word = tape_->words[word_];
+    if (tag_of(word) != Tag::array && tag_of(word) != Tag::object) return 0;
+    if (count_of(word) != kCountSaturated) return static_cast<std::size_t>(count_of(word));
+    std::size_t count = 0;
+    for ([[maybe_unused]] JsonValue element : elements()) ++count;
+    for ([[maybe_unused]] JsonMember member : members()) ++count;
+    return count;
+}
+
+JsonValue::Elements JsonValue::elements() const noexcept {
+    const std::uint64_t word = tape_->words[word_];
+    if (tag_of(word) != Tag::array) return {tape_, 0, 0};
+    return {tape_, word_ + 1, end_of(word)};
+}
+
+JsonValue::Members JsonValue::members() const noexcept {
+    const std::uint64_t word = tape_->words[word_];
+    if (tag_of(word) != Tag::object) return {tape_, 0, 0};
+    return {tape_, word_ + 1, end_of(word)};
+}
+
+JsonMember JsonValue::Members::Iterator::operator*() const noexcept {
+    return {string_at(*tape, tape->words[word]), JsonValue(tape, word + 1)};
+}
+
+std::optional<JsonValue> JsonValue::find(std::string_view key) const noexcept {
+    for (const JsonMember member : members()) {
+        if (member.key == key) return member.value;
+    }
+    return std::nullopt;
+}
+
+JsonDocument::JsonDocument(std::unique_ptr<JsonTape> tape) noexcept : tape_(std::move(tape)) {}
+JsonDocument::JsonDocument(JsonDocument&&) noexcept = default;
+JsonDocument& JsonDocument::operator=(JsonDocument&&) noexcept = default;
+JsonDocument::~JsonDocument() = default;
+
+std::size_t JsonDocument::memory_bytes() const noexcept {
+    return tape_->words.capacity() * sizeof(std::uint64_t) + tape_->text.capacity();
+}
+
+Result<JsonDocument> JsonDocument::parse(std::string_view text, std::string_view name, const JsonLimits& limits) {
+    constexpr std::size_t kTextMax = std::size_t{1} << 31;  // keeps every index and length within 32 bits
+    if (text.size() > kTextMax) {
+        return error(StatusCode::corrupt_file, quoted(name, 400), " holds ", text.size(),
+                     " bytes, expected a JSON document of at most ", kTextMax);
+    }
+    auto tape = std::make_unique<JsonTape>();
+    reserve_for(text, *tape);
+    TapeBuilder builder(*tape, name, limits);
+    if (!nlohmann::json::sax_parse(text.data(), text.data() + text.size(), &builder)) return std::move(builder).failure();
+    return JsonDocument(std::move(tape));
+}
+
+std::string json_quoted(std::string_view text) {
+    static constexpr char kHex[] = "0123456789abcdef";
+    std::string out = "\"";
+    while (!text.empty()) {
+        const std::size_t length = utf8_sequence_bytes(text);
+        const char c = text[0];
+        if (length == 0) {
+            out += "\xEF\xBF\xBD";  // U+FFFD for what is no UTF-8
+        } else if (c == '"' || c == '\\') {
+            out += '\\';
+            out += c;
+        } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
+            out += "\\u00";
+            out += kHex[static_cast<unsigned char>(c) >> 4];
+            out += kHex[c & 15];
+        } else {
+            out += text.substr(0, length);
+        }
+        text.remove_prefix(std::max<std::size_t>(length, 1));
+    }
+    return out += '"';
+}
+
+}  // namespace mixtura
