@@ -266,6 +266,7 @@ std::optional<JsonValue> JsonValue::find(std::string_view key) const noexcept {
     return std::nullopt;
 }
 
+JsonDocument::JsonDocument() : tape_(std::make_unique<JsonTape>()) { tape_->words.push_back(make_word(Tag::null, 0)); }
 JsonDocument::JsonDocument(std::unique_ptr<JsonTape> tape) noexcept : tape_(std::move(tape)) {}
 JsonDocument::JsonDocument(JsonDocument&&) noexcept = default;
 JsonDocument& JsonDocument::operator=(JsonDocument&&) noexcept = default;

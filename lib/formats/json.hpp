@@ -109,6 +109,8 @@ class JsonDocument {
     // `name` stands for the document in messages.  CORRUPT_FILE for anything that is not one JSON value.
     static Result<JsonDocument> parse(std::string_view text, std::string_view name, const JsonLimits& limits = {});
 
+    JsonDocument();  // the document null
+
     JsonValue root() const noexcept { return {tape_.get(), 0}; }
     std::size_t memory_bytes() const noexcept;
 

@@ -1,0 +1,46 @@
+// From a path to everything its headers say: which files make up the model, their tensors as one index, the configuration.
+// Model and Checkpoint are built on it.
+#pragma once
+
+#include <mixtura/checkpoint.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formats/gguf.hpp"
+#include "formats/model_config.hpp"
+#include "memory/file.hpp"
+
+namespace mixtura {
+
+// Every tensor of the model and where it lies.  Names are unique over all files.
+struct WeightIndex {
+    std::vector<std::shared_ptr<const File>> files;
+    std::vector<TensorInfo> tensors;      // in file order
+    std::vector<std::uint32_t> by_name;   // indices into tensors, ascending by name
+
+    void sort_names();  // fills by_name
+    const TensorInfo* find(std::string_view name) const noexcept;
+    // Copies a tensor's bytes into `out` (exactly size_bytes).
+    Status read(const TensorInfo& tensor, std::span<std::byte> out) const;
+};
+
+struct ModelFiles {
+    CheckpointFormat format = CheckpointFormat::unknown;
+    std::string format_name;            // "GGUF v3, 2 parts"
+    std::string folder;                 // where side files (tokenizer.json …) are looked for
+    WeightIndex index;
+    ModelConfig config;
+    std::optional<GgufHeader> gguf;     // the first part's, with the vocabulary in its metadata
+    std::vector<std::string> warnings;
+
+    static Result<ModelFiles> open(const std::string& path);
+};
+
+// One sentence for each contradiction between what the configuration states and what the tensors are.
+std::vector<std::string> weight_warnings(const ModelFacts& facts, const WeightIndex& index);
+
+}  // namespace mixtura
