@@ -1,26 +1,8 @@
 #include "base/text.hpp"
 
 #include <algorithm>
-#include <array>
-#include <span>
 
 namespace mixtura {
-namespace {
-
-std::string human(std::uint64_t amount, std::span<const std::string_view> units, std::string_view plain_unit) {
-    if (amount < 1000) return text(amount, plain_unit.empty() ? "" : " ", plain_unit);
-    double value = static_cast<double>(amount) / 1000.0;
-    std::size_t unit = 0;
-    while (value >= 999.5 && unit + 1 < units.size()) {
-        value /= 1000.0;
-        ++unit;
-    }
-    const int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
-    return text(format_fixed(value, decimals), " ", units[unit]);
-}
-
-}  // namespace
-
 std::size_t utf8_sequence_bytes(std::string_view bytes) noexcept {
     if (bytes.empty()) return 0;
     const auto at = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
@@ -76,16 +58,6 @@ std::string quoted(std::string_view untrusted, std::size_t bytes_max) {
         used += std::max<std::size_t>(length, 1);
     }
     return out += '\'';
-}
-
-std::string human_bytes(std::uint64_t bytes) {
-    static constexpr std::array<std::string_view, 6> kUnits{"kB", "MB", "GB", "TB", "PB", "EB"};
-    return human(bytes, kUnits, "B");
-}
-
-std::string human_count(std::uint64_t count) {
-    static constexpr std::array<std::string_view, 5> kUnits{"K", "M", "B", "T", "Q"};
-    return human(count, kUnits, "");
 }
 
 }  // namespace mixtura

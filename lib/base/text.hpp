@@ -55,9 +55,4 @@ bool is_utf8(std::string_view bytes) noexcept;
 // Length in bytes of the well-formed UTF-8 sequence that `bytes` starts with; 0 when there is none.
 std::size_t utf8_sequence_bytes(std::string_view bytes) noexcept;
 
-// "271 MB", "16.1 GB": decimal units, three significant digits, for people.
-std::string human_bytes(std::uint64_t bytes);
-// "135 M", "30.5 B": counts of parameters, for people.
-std::string human_count(std::uint64_t count);
-
 }  // namespace mixtura

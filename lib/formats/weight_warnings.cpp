@@ -25,14 +25,16 @@ bool ends_with(std::string_view name, std::string_view end) {
     return name.size() >= end.size() && name.substr(name.size() - end.size()) == end;
 }
 
-// "8x7B", "135M", "30B-A3B", "1.5B": the parameters a size label stands for; for NxS the product, as converters mean it.
-std::optional<double> label_parameters(std::string_view label) {
-    double count = 1;
+// What a size label allows: "135M" or "30B-A3B" is the whole model; in "8x7B" the converter means 8 experts of a model
+// that would have 7B with one of them, so the whole lies between 7B and 8 times that.
+struct LabelledSize {
+    double parameters_min = 0, parameters_max = 0;
+};
+std::optional<LabelledSize> labelled_size(std::string_view label) {
+    double experts = 1;
     const std::size_t times = label.find('x');
     if (times != std::string_view::npos) {
-        const auto experts = parse_double(label.substr(0, times));
-        if (!experts) return std::nullopt;
-        count = *experts;
+        experts = parse_double(label.substr(0, times)).value_or(0);
         label.remove_prefix(times + 1);
     }
     label = label.substr(0, label.find('-'));
@@ -40,8 +42,9 @@ std::optional<double> label_parameters(std::string_view label) {
     constexpr std::string_view kUnits = "KMBT";
     const std::size_t unit = kUnits.find(label.back());
     const auto number = parse_double(label.substr(0, label.size() - 1));
-    if (unit == std::string_view::npos || !number || *number <= 0) return std::nullopt;
-    return count * *number * std::pow(1000.0, static_cast<double>(unit + 1));
+    if (unit == std::string_view::npos || !number || *number <= 0 || experts < 1) return std::nullopt;
+    const double one = *number * std::pow(1000.0, static_cast<double>(unit + 1));
+    return LabelledSize{one, one * experts};
 }
 
 void warn_of_layers(const ModelFacts& facts, const WeightIndex& index, std::vector<std::string>& warnings) {
@@ -95,16 +98,14 @@ void warn_of_experts(const ModelFacts& facts, const WeightIndex& index, std::vec
 }
 
 void warn_of_size_label(const ModelFacts& facts, const WeightIndex& index, std::vector<std::string>& warnings) {
-    const auto stated = label_parameters(facts.declared_size);
+    const auto stated = labelled_size(facts.declared_size);
     if (!stated) return;
-    std::uint64_t count = 0;
-    for (const TensorInfo& tensor : index.tensors) count += static_cast<std::uint64_t>(tensor.shape.element_count());
-    // Labels round, and NxS counts shared weights N times (Mixtral's 8x7B has 46.7 B): a factor of two is no contradiction.
-    const double ratio = static_cast<double>(count) / *stated;
-    if (count > 0 && (ratio < 0.5 || ratio > 2)) {
-        warnings.push_back(text("the file calls its size ", quoted(facts.declared_size), ", its tensors have ", human_count(count),
-                                " parameters"));
-    }
+    double count = 0;
+    for (const TensorInfo& tensor : index.tensors) count += static_cast<double>(tensor.shape.element_count());
+    // Names round far (a "7B" has 6.5 to 7.8 B in practice): a third up or down is no contradiction.
+    if (count == 0 || (count > stated->parameters_min / 1.4 && count < stated->parameters_max * 1.4)) return;
+    warnings.push_back(text("the file calls its size ", quoted(facts.declared_size), ", its tensors have ",
+                            static_cast<std::uint64_t>(count), " parameters"));
 }
 
 }  // namespace

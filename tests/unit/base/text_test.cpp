@@ -23,13 +23,3 @@ TEST_CASE("UTF-8 is checked as RFC 3629 says", "[base][short]") {
         CHECK_FALSE(is_utf8(broken));
     }
 }
-
-TEST_CASE("amounts for people have three digits and a unit", "[base][short]") {
-    CHECK(human_bytes(0) == "0 B");
-    CHECK(human_bytes(999) == "999 B");
-    CHECK(human_bytes(271'064'000) == "271 MB");
-    CHECK(human_bytes(999'960) == "1.00 MB");
-    CHECK(human_count(134'515'008) == "135 M");
-    CHECK(human_count(30'532'122'624) == "30.5 B");
-    CHECK(human_count(12) == "12");
-}

@@ -1,0 +1,12 @@
+// The commands of the program.  Each adds its flags to `app` and, when it was the one called, leaves its exit code.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace mixtura::cli {
+
+void add_inspect(CLI::App& app, int& exit_code);
+
+}  // namespace mixtura::cli

@@ -1,0 +1,44 @@
+// mixtura: the command-line program.  It uses the public headers only.
+// Exit codes: 0 done, 1 it failed (one sentence on stderr says why), 2 the command line is off, 130 interrupted.
+#include <mixtura/version.h>
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "cli/commands.hpp"
+#include "cli/output.hpp"
+
+#define MIXTURA_TEXT_(x) #x
+#define MIXTURA_TEXT(x) MIXTURA_TEXT_(x)
+
+namespace {
+
+constexpr const char* kVersion = "mixtura " MIXTURA_TEXT(MIXTURA_VERSION_MAJOR) "." MIXTURA_TEXT(MIXTURA_VERSION_MINOR) "." MIXTURA_TEXT(
+    MIXTURA_VERSION_PATCH);
+
+int run(int argc, char** argv) {
+    CLI::App app("Mixture-of-experts language models on your own machine.", "mixtura");
+    app.set_version_flag("--version", kVersion);
+    app.require_subcommand(1);
+    int exit_code = mixtura::cli::kExitOk;
+    mixtura::cli::add_inspect(app, exit_code);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::Success& wish) {  // --help and --version
+        return mixtura::cli::finish(app.exit(wish));
+    } catch (const CLI::ParseError& problem) {
+        mixtura::cli::complain(std::string(problem.what()) + " (see 'mixtura --help')");
+        return mixtura::cli::kExitUsage;
+    }
+    return mixtura::cli::finish(exit_code);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        return run(argc, argv);
+    } catch (const std::exception& problem) {
+        return mixtura::cli::complain(problem.what());
+    }
+}
