@@ -20,7 +20,8 @@ std::string human(std::uint64_t amount, std::span<const std::string_view> units,
     }
     char digits[32];
     const int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
-    const auto [end, failure] = std::to_chars(digits, digits + sizeof digits, value, std::chars_format::fixed, decimals);
+    const auto [end, failure] =
+        std::to_chars(digits, digits + sizeof digits, value, std::chars_format::fixed, decimals);
     return std::string(digits, end) + " " + std::string(units[unit]);
 }
 
@@ -53,7 +54,8 @@ std::string printable(std::string_view untrusted) {
     for (std::size_t i = 0; i < untrusted.size(); ++i) {
         const auto byte = static_cast<unsigned char>(untrusted[i]);
         // 0xC2 0x80..0x9F are the 8-bit control characters, which some terminals obey.
-        const bool is_c1 = byte == 0xC2 && i + 1 < untrusted.size() && static_cast<unsigned char>(untrusted[i + 1]) < 0xA0;
+        const bool is_c1 =
+            byte == 0xC2 && i + 1 < untrusted.size() && static_cast<unsigned char>(untrusted[i + 1]) < 0xA0;
         if (byte >= 0x20 && byte != 0x7F && !is_c1) {
             out += untrusted[i];
             continue;

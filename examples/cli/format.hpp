@@ -15,7 +15,8 @@ std::string grouped(std::uint64_t number);     // "134,515,008"
 // Bytes of a file or a name, safe on a terminal: control bytes as \xNN.
 std::string printable(std::string_view untrusted);
 
-// Rows of cells with two spaces between columns; columns named in `right` are flushed right.  The first row is the heading.
+// Rows of cells with two spaces between columns; columns named in `right` are flushed right.  The first row is the
+// heading.
 std::string table(const std::vector<std::vector<std::string>>& rows, std::string_view right_columns);
 
 }  // namespace mixtura::cli

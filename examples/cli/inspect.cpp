@@ -55,7 +55,8 @@ std::vector<Group> grouped_tensors(std::span<const TensorInfo> tensors) {
     std::vector<Group> groups;
     for (const TensorInfo& tensor : tensors) {
         const auto [pattern, numbers] = without_numbers(tensor.name);
-        const auto [place, is_new] = places.try_emplace({pattern, tensor.dtype, tensor.shape.to_string()}, groups.size());
+        const auto [place, is_new] =
+            places.try_emplace({pattern, tensor.dtype, tensor.shape.to_string()}, groups.size());
         if (is_new) groups.push_back({pattern, tensor.dtype, tensor.shape, 0, 0, 0, {}});
         Group& group = groups[place->second];
         if (is_new) {
@@ -71,7 +72,8 @@ std::vector<Group> grouped_tensors(std::span<const TensorInfo> tensors) {
     }
     for (Group& group : groups) {
         for (const auto& [first, last] : group.ranges) {
-            const std::string range = first == last ? std::to_string(first) : "{" + std::to_string(first) + "-" + std::to_string(last) + "}";
+            const std::string range =
+                first == last ? std::to_string(first) : "{" + std::to_string(first) + "-" + std::to_string(last) + "}";
             group.pattern.replace(group.pattern.find('#'), 1, range);
         }
     }
@@ -79,7 +81,8 @@ std::vector<Group> grouped_tensors(std::span<const TensorInfo> tensors) {
 }
 
 // Bytes and parameters by dtype, the most bytes first.
-std::vector<std::tuple<DType, std::uint64_t, std::uint64_t, std::uint64_t>> by_dtype(std::span<const TensorInfo> tensors) {
+std::vector<std::tuple<DType, std::uint64_t, std::uint64_t, std::uint64_t>> by_dtype(
+    std::span<const TensorInfo> tensors) {
     std::map<DType, std::array<std::uint64_t, 3>> sums;
     for (const TensorInfo& tensor : tensors) {
         auto& [count, parameters, bytes] = sums[tensor.dtype];
@@ -89,7 +92,8 @@ std::vector<std::tuple<DType, std::uint64_t, std::uint64_t, std::uint64_t>> by_d
     }
     std::vector<std::tuple<DType, std::uint64_t, std::uint64_t, std::uint64_t>> rows;
     for (const auto& [dtype, sum] : sums) rows.emplace_back(dtype, sum[0], sum[1], sum[2]);
-    std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return std::get<3>(a) > std::get<3>(b); });
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const auto& a, const auto& b) { return std::get<3>(a) > std::get<3>(b); });
     return rows;
 }
 
@@ -126,7 +130,8 @@ void print_text(const Checkpoint& checkpoint, const Options& options) {
     if (facts.expert_count > 0) {
         std::string experts = grouped(static_cast<std::uint64_t>(facts.expert_count)) + " routed, " +
                               grouped(static_cast<std::uint64_t>(facts.experts_per_token)) + " a token";
-        if (facts.shared_expert_count > 0) experts += ", " + grouped(static_cast<std::uint64_t>(facts.shared_expert_count)) + " shared";
+        if (facts.shared_expert_count > 0)
+            experts += ", " + grouped(static_cast<std::uint64_t>(facts.shared_expert_count)) + " shared";
         line("experts", experts + ", width " + grouped(static_cast<std::uint64_t>(facts.expert_ffn_size)));
     }
     number("vocabulary", facts.vocabulary_size);
@@ -135,7 +140,8 @@ void print_text(const Checkpoint& checkpoint, const Options& options) {
     line("tokenizer", facts.tokenizer.empty() ? "none found" : printable(facts.tokenizer));
     line("chat template", facts.has_chat_template ? "yes" : "none found");
     line("parameters", human_count(checkpoint.parameter_count()) + " (" + grouped(checkpoint.parameter_count()) + ")");
-    line("weights", human_bytes(checkpoint.weight_bytes()) + " in " + grouped(checkpoint.tensors().size()) + " tensors");
+    line("weights",
+         human_bytes(checkpoint.weight_bytes()) + " in " + grouped(checkpoint.tensors().size()) + " tensors");
 
     std::vector<std::vector<std::string>> rows{{"dtype", "tensors", "parameters", "bytes"}};
     for (const auto& [dtype, count, parameters, bytes] : by_dtype(checkpoint.tensors())) {
@@ -147,7 +153,8 @@ void print_text(const Checkpoint& checkpoint, const Options& options) {
     if (options.with_tensors) {
         rows[0] = {"dtype", "shape", "bytes", "name"};
         for (const TensorInfo& tensor : checkpoint.tensors()) {
-            rows.push_back({std::string(dtype_name(tensor.dtype)), tensor.shape.to_string(), human_bytes(tensor.size_bytes), printable(tensor.name)});
+            rows.push_back({std::string(dtype_name(tensor.dtype)), tensor.shape.to_string(),
+                            human_bytes(tensor.size_bytes), printable(tensor.name)});
         }
         print("\n" + table(rows, "2"));
         return;
@@ -191,22 +198,31 @@ void print_json(const Checkpoint& checkpoint, const Options& options) {
     out["has_chat_template"] = facts.has_chat_template;
     out["parameter_count"] = checkpoint.parameter_count();
     out["weight_bytes"] = checkpoint.weight_bytes();
-    for (const CheckpointFile& file : checkpoint.files()) out["files"].push_back({{"path", file.path}, {"size_bytes", file.size_bytes}});
+    for (const CheckpointFile& file : checkpoint.files())
+        out["files"].push_back({{"path", file.path}, {"size_bytes", file.size_bytes}});
     out["dtypes"] = Json::object();
     for (const auto& [dtype, count, parameters, bytes] : by_dtype(checkpoint.tensors())) {
-        out["dtypes"][std::string(dtype_name(dtype))] = {{"tensor_count", count}, {"parameter_count", parameters}, {"size_bytes", bytes}};
+        out["dtypes"][std::string(dtype_name(dtype))] = {
+            {"tensor_count", count}, {"parameter_count", parameters}, {"size_bytes", bytes}};
     }
     out["patterns"] = Json::array();
     for (const Group& group : grouped_tensors(checkpoint.tensors())) {
-        out["patterns"].push_back({{"name", group.pattern}, {"tensor_count", group.tensor_count}, {"dtype", dtype_name(group.dtype)},
-                                   {"shape", shape_json(group.shape)}, {"parameter_count", group.parameter_count},
+        out["patterns"].push_back({{"name", group.pattern},
+                                   {"tensor_count", group.tensor_count},
+                                   {"dtype", dtype_name(group.dtype)},
+                                   {"shape", shape_json(group.shape)},
+                                   {"parameter_count", group.parameter_count},
                                    {"size_bytes", group.size_bytes}});
     }
     if (options.with_tensors) {
         out["tensors"] = Json::array();
         for (const TensorInfo& tensor : checkpoint.tensors()) {
-            out["tensors"].push_back({{"name", tensor.name}, {"dtype", dtype_name(tensor.dtype)}, {"shape", shape_json(tensor.shape)},
-                                      {"file", tensor.file}, {"offset_bytes", tensor.offset_bytes}, {"size_bytes", tensor.size_bytes}});
+            out["tensors"].push_back({{"name", tensor.name},
+                                      {"dtype", dtype_name(tensor.dtype)},
+                                      {"shape", shape_json(tensor.shape)},
+                                      {"file", tensor.file},
+                                      {"offset_bytes", tensor.offset_bytes},
+                                      {"size_bytes", tensor.size_bytes}});
         }
     }
     out["warnings"] = std::vector<std::string>(checkpoint.warnings().begin(), checkpoint.warnings().end());

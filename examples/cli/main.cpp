@@ -13,8 +13,8 @@
 
 namespace {
 
-constexpr const char* kVersion = "mixtura " MIXTURA_TEXT(MIXTURA_VERSION_MAJOR) "." MIXTURA_TEXT(MIXTURA_VERSION_MINOR) "." MIXTURA_TEXT(
-    MIXTURA_VERSION_PATCH);
+constexpr const char* kVersion = "mixtura " MIXTURA_TEXT(MIXTURA_VERSION_MAJOR) "." MIXTURA_TEXT(
+    MIXTURA_VERSION_MINOR) "." MIXTURA_TEXT(MIXTURA_VERSION_PATCH);
 
 int run(int argc, char** argv) {
     CLI::App app("Mixture-of-experts language models on your own machine.", "mixtura");

@@ -19,11 +19,11 @@ namespace mixtura {
 // One tensor in its file.  `offset_bytes + size_bytes` lies within the file, and size_bytes is exactly what dtype and
 // shape need: both were checked when the checkpoint was opened.
 struct TensorInfo {
-    std::string name;                 // as the file spells it
+    std::string name;  // as the file spells it
     DType dtype = DType::unknown;
-    Shape shape;                      // outermost first, e.g. [out, in]
-    std::uint32_t file = 0;           // index into Checkpoint::files()
-    std::uint64_t offset_bytes = 0;   // from the start of that file
+    Shape shape;                     // outermost first, e.g. [out, in]
+    std::uint32_t file = 0;          // index into Checkpoint::files()
+    std::uint64_t offset_bytes = 0;  // from the start of that file
     std::uint64_t size_bytes = 0;
 };
 
@@ -48,12 +48,12 @@ struct ModelFacts {
     std::int64_t expert_count = 0;       // E; routed experts of a sparse layer
     std::int64_t experts_per_token = 0;  // K
     std::int64_t shared_expert_count = 0;
-    std::int64_t expert_ffn_size = 0;    // F; width of one routed expert
-    std::int64_t vocabulary_size = 0;    // V
-    std::int64_t context_tokens = 0;     // the longest sequence it was trained for
-    std::vector<TokenId> end_tokens;     // all of them, from generation_config.json where there is one
+    std::int64_t expert_ffn_size = 0;  // F; width of one routed expert
+    std::int64_t vocabulary_size = 0;  // V
+    std::int64_t context_tokens = 0;   // the longest sequence it was trained for
+    std::vector<TokenId> end_tokens;   // all of them, from generation_config.json where there is one
     bool has_chat_template = false;
-    std::string tokenizer;               // where one was found: "GGUF (gpt2)", "tokenizer.json", "tokenizer.model"
+    std::string tokenizer;                   // where one was found: "GGUF (gpt2)", "tokenizer.json", "tokenizer.model"
     std::int64_t tokenizer_token_count = 0;  // GGUF only: entries of its vocabulary
 };
 
@@ -70,10 +70,10 @@ class Checkpoint {
     std::string_view format_name() const noexcept;  // "GGUF v3", "safetensors"
     const ModelFacts& facts() const noexcept;
     std::span<const CheckpointFile> files() const noexcept;
-    std::span<const TensorInfo> tensors() const noexcept;             // in file order
-    const TensorInfo* find(std::string_view name) const noexcept;     // nullptr where there is none of that name
-    std::uint64_t parameter_count() const noexcept;                   // elements of all tensors
-    std::uint64_t weight_bytes() const noexcept;                      // bytes of all tensors
+    std::span<const TensorInfo> tensors() const noexcept;          // in file order
+    const TensorInfo* find(std::string_view name) const noexcept;  // nullptr where there is none of that name
+    std::uint64_t parameter_count() const noexcept;                // elements of all tensors
+    std::uint64_t weight_bytes() const noexcept;                   // bytes of all tensors
 
     // What is odd but no reason to refuse, one sentence each: contradictions between config, tensors and declared size.
     std::span<const std::string> warnings() const noexcept;

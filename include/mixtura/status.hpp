@@ -76,7 +76,7 @@ class [[nodiscard]] Status {
 template <class T>
 class [[nodiscard]] Result {
   public:
-    Result(T value) noexcept : value_(std::move(value)) {}             // NOLINT: implicit by design, `return value;`
+    Result(T value) noexcept : value_(std::move(value)) {}            // NOLINT: implicit by design, `return value;`
     Result(Status failure) noexcept : status_(std::move(failure)) {}  // NOLINT: implicit by design, `return status;`
 
     bool is_ok() const noexcept { return value_.has_value(); }

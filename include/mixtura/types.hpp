@@ -70,8 +70,8 @@ enum class DType : std::int32_t {
 // A DType's arithmetic: `block_elements` consecutive elements along the innermost dimension take `block_bytes` bytes.
 struct DTypeInfo {
     DType dtype = DType::unknown;
-    std::string_view name;             // "bf16", "q4_k"; static storage
-    std::int64_t block_elements = 1;   // 1 for plain types, 2 for f4, 4 for f6, 32 to 256 for block formats
+    std::string_view name;            // "bf16", "q4_k"; static storage
+    std::int64_t block_elements = 1;  // 1 for plain types, 2 for f4, 4 for f6, 32 to 256 for block formats
     std::int64_t block_bytes = 0;
 };
 

@@ -77,8 +77,8 @@ const DTypeInfo& dtype_info(DType dtype) noexcept {
 std::string_view dtype_name(DType dtype) noexcept { return dtype_info(dtype).name; }
 
 DType dtype_from_name(std::string_view name) noexcept {
-    const auto* found = std::find_if(std::begin(kTable), std::end(kTable),
-                                     [name](const DTypeInfo& info) { return info.name == name; });
+    const auto* found =
+        std::find_if(std::begin(kTable), std::end(kTable), [name](const DTypeInfo& info) { return info.name == name; });
     return found == std::end(kTable) ? DType::unknown : found->dtype;
 }
 

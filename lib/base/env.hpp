@@ -20,8 +20,8 @@ struct EnvVariableInfo {
 
 std::span<const EnvVariableInfo> env_variables() noexcept;
 
-// The variable's text, or nothing where it is unset or empty.  The view is valid until the host changes its environment.
-// Threads: any-thread, as long as no other thread calls setenv.
+// The variable's text, or nothing where it is unset or empty.  The view is valid until the host changes its
+// environment. Threads: any-thread, as long as no other thread calls setenv.
 std::optional<std::string_view> env_value(EnvVariable variable) noexcept;
 
 }  // namespace mixtura

@@ -62,8 +62,9 @@ std::vector<std::string> cgroup_folders(const std::string& root, std::string_vie
         const auto fields = split(line, ':');
         if (fields.size() < 3) continue;
         const auto controllers = split(fields[1], ',');
-        const bool matches = version2 ? fields[0] == "0" && fields[1].empty()
-                                      : std::find(controllers.begin(), controllers.end(), controller) != controllers.end();
+        const bool matches = version2
+                                 ? fields[0] == "0" && fields[1].empty()
+                                 : std::find(controllers.begin(), controllers.end(), controller) != controllers.end();
         if (!matches) continue;
         const std::string base = version2 ? root + "/sys/fs/cgroup" : text(root, "/sys/fs/cgroup/", controller);
         std::string path(line.substr(fields[0].size() + fields[1].size() + 2));  // a path may hold colons

@@ -1,6 +1,6 @@
 // Facts about the machine the process runs on: instruction sets the processor *and* the kernel grant, processors this
-// process may use, cgroup limits, memory, NUMA nodes.  Read afresh at each call (a container's limits can change); holds
-// no state.  The readers of /sys and /proc take a root folder, so that tests can show them other machines.
+// process may use, cgroup limits, memory, NUMA nodes.  Read afresh at each call (a container's limits can change);
+// holds no state.  The readers of /sys and /proc take a root folder, so that tests can show them other machines.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 namespace mixtura {
 
 struct CpuFeatures {
-    bool avx2 = false;         // with fma, f16c and bmi2, which every AVX2 kernel of ours also uses
-    bool avx_vnni = false;     // 256-bit VEX vpdpbusd
-    bool avx512 = false;       // f, bw, dq, vl, and OS support for zmm and mask state
+    bool avx2 = false;      // with fma, f16c and bmi2, which every AVX2 kernel of ours also uses
+    bool avx_vnni = false;  // 256-bit VEX vpdpbusd
+    bool avx512 = false;    // f, bw, dq, vl, and OS support for zmm and mask state
     bool avx512_vnni = false;
     bool avx512_bf16 = false;
-    bool amx_tile = false;     // the CPU has it; the OS is asked for permission only when a kernel wants it
+    bool amx_tile = false;  // the CPU has it; the OS is asked for permission only when a kernel wants it
     bool amx_int8 = false;
     bool amx_bf16 = false;
     bool neon_dotprod = false;
@@ -25,7 +25,8 @@ struct CpuFeatures {
 };
 CpuFeatures cpu_features() noexcept;
 
-// Processors this process can keep busy: min(affinity mask, cgroup v1/v2 quota rounded up, online processors), at least 1.
+// Processors this process can keep busy: min(affinity mask, cgroup v1/v2 quota rounded up, online processors), at
+// least 1.
 int usable_cpu_count(const std::string& root = "/");
 
 // CPU quota in whole-processor units (1.5 = one and a half); nothing where no cgroup limits this process.  The tightest

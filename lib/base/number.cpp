@@ -12,8 +12,8 @@ std::string format_shortest(double value) {
 
 std::string format_fixed(double value, int decimals) {
     char buffer[352];  // 309 digits before the point at most, 17 behind it
-    const auto [end, failure] = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed,
-                                              std::clamp(decimals, 0, 17));
+    const auto [end, failure] =
+        std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed, std::clamp(decimals, 0, 17));
     return std::string(buffer, end);
 }
 

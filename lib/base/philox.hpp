@@ -1,6 +1,7 @@
 // Counter-based random numbers: the value at (key, counter) is a pure function, so any thread can compute any draw and
 // the same request gives the same text whatever else runs.
-// Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011; Philox-4x32 with 10 rounds.
+// Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011; Philox-4x32 with 10
+// rounds.
 #pragma once
 
 #include <array>

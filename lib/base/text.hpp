@@ -37,8 +37,8 @@ std::string text(const Parts&... parts) {
 // Bytes from a file or a caller, safe to show in a message or on a terminal: in single quotes, control bytes and broken
 // UTF-8 as \xNN, cut after `bytes_max` bytes (with "…").
 std::string quoted(std::string_view untrusted, std::size_t bytes_max = 80);
-// For a std::string argument, std::quoted (a template found by argument-dependent look-up wherever <iomanip> is in) would
-// be the better match; these are as good, and no templates.
+// For a std::string argument, std::quoted (a template found by argument-dependent look-up wherever <iomanip> is in)
+// would be the better match; these are as good, and no templates.
 inline std::string quoted(const std::string& untrusted, std::size_t bytes_max = 80) {
     return quoted(std::string_view(untrusted), bytes_max);
 }

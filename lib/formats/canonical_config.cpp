@@ -24,8 +24,9 @@ std::string object_text(const Members& members) {
 constexpr std::array<std::string_view, 5> kWriterKeys{"transformers_version", "_name_or_path", "_commit_hash",
                                                       "auto_map", "torch_dtype"};
 // Of a nested file's outer part, what belongs to the text model too.
-constexpr std::array<std::string_view, 7> kOuterKeys{"dtype",        "torch_dtype",         "tie_word_embeddings", "bos_token_id",
-                                                     "eos_token_id", "quantization_config", "pad_token_id"};
+constexpr std::array<std::string_view, 7> kOuterKeys{"dtype",        "torch_dtype",  "tie_word_embeddings",
+                                                     "bos_token_id", "eos_token_id", "quantization_config",
+                                                     "pad_token_id"};
 // Folded into rope_parameters.
 constexpr std::array<std::string_view, 2> kRopeKeys{"rope_theta", "rope_scaling"};
 
@@ -123,7 +124,8 @@ std::string canonical_config(JsonValue root) {
     if (nested && nested->is_object() && !root.find("hidden_size")) {
         add_members(members, *nested);
         for (const auto [key, value] : root.members()) {
-            if (is_in(kOuterKeys, key) && !is_in(kWriterKeys, key)) members.emplace(std::string(key), canonical_json(value));
+            if (is_in(kOuterKeys, key) && !is_in(kWriterKeys, key))
+                members.emplace(std::string(key), canonical_json(value));
         }
         if (auto dtype = dtype_text(root)) members.emplace("dtype", std::move(*dtype));
     } else {

@@ -17,7 +17,8 @@ struct Signature {
 };
 
 constexpr std::string_view kPickle =
-    "is a Python pickle, which can run code when it is read and is never opened here; use the model's safetensors or GGUF "
+    "is a Python pickle, which can run code when it is read and is never opened here; use the model's safetensors or "
+    "GGUF "
     "files, or convert it where you trust it";
 
 constexpr Signature kSignatures[] = {
@@ -32,7 +33,9 @@ constexpr Signature kSignatures[] = {
     {"\x80\x05"sv, kPickle},
     {"\x1f\x8b"sv, "is compressed with gzip; unpack it first"},
     {"\x28\xb5\x2f\xfd"sv, "is compressed with zstd; unpack it first"},
-    {"\xfd" "7zXZ"sv, "is compressed with xz; unpack it first"},
+    {"\xfd"
+     "7zXZ"sv,
+     "is compressed with xz; unpack it first"},
     {"\x89HDF"sv, "is a Keras HDF5 file, which is not read; use the model's safetensors or GGUF files"},
     {"lmgg"sv, "is in the GGML format of before August 2023, which is not read; convert the model to GGUF anew"},
     {"tjgg"sv, "is in the GGJT format of before August 2023, which is not read; convert the model to GGUF anew"},
@@ -45,7 +48,8 @@ bool contains(std::string_view bytes, std::string_view part) { return bytes.find
 std::string zip_text(std::string_view head) {
     // torch.save writes a zip whose first entries are <name>/data.pkl and <name>/byteorder or version.
     if (contains(head, "data.pkl")) return std::string(kPickle);
-    if (contains(head, ".npy")) return "is a NumPy archive (.npz), which is not read; use the model's safetensors or GGUF files";
+    if (contains(head, ".npy"))
+        return "is a NumPy archive (.npz), which is not read; use the model's safetensors or GGUF files";
     return "is a zip archive; unpack it first";
 }
 

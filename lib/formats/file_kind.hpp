@@ -13,7 +13,8 @@ enum class FileKind { gguf, safetensors, json, foreign, unknown };
 
 struct FileKindFacts {
     FileKind kind = FileKind::unknown;
-    std::string what;  // of a foreign or unknown file: "is a git-LFS pointer, not the file itself; …", the end of a sentence
+    std::string
+        what;  // of a foreign or unknown file: "is a git-LFS pointer, not the file itself; …", the end of a sentence
 };
 
 Result<FileKindFacts> file_kind(const ByteSource& source);

@@ -1,7 +1,7 @@
 // GGUF layout (little-endian): "GGUF", version u32, tensor count u64, metadata count u64; per metadata entry a string
-// key, a type u32 and the value; per tensor a string name, rank u32, extents u64 (innermost first), element type u32 and
-// offset u64 from the data section; then padding to general.alignment; then the data.  A string is u64 length + bytes,
-// an array u32 element type + u64 count + elements.
+// key, a type u32 and the value; per tensor a string name, rank u32, extents u64 (innermost first), element type u32
+// and offset u64 from the data section; then padding to general.alignment; then the data.  A string is u64 length +
+// bytes, an array u32 element type + u64 count + elements.
 #include "formats/gguf.hpp"
 
 #include <algorithm>
@@ -32,21 +32,51 @@ constexpr std::uint64_t kTensorBytesMin = 8 + 1 + 4 + 8 + 4 + 8;
 
 struct ElementType {
     std::uint32_t number;
-    DType dtype;              // unknown: the number was withdrawn
+    DType dtype;  // unknown: the number was withdrawn
     std::string_view was;
 };
 constexpr ElementType kElementTypes[] = {
-    {0, DType::f32, {}},      {1, DType::f16, {}},      {2, DType::q4_0, {}},     {3, DType::q4_1, {}},
-    {4, DType::unknown, "Q4_2"}, {5, DType::unknown, "Q4_3"}, {6, DType::q5_0, {}}, {7, DType::q5_1, {}},
-    {8, DType::q8_0, {}},     {9, DType::q8_1, {}},     {10, DType::q2_k, {}},    {11, DType::q3_k, {}},
-    {12, DType::q4_k, {}},    {13, DType::q5_k, {}},    {14, DType::q6_k, {}},    {15, DType::q8_k, {}},
-    {16, DType::iq2_xxs, {}}, {17, DType::iq2_xs, {}},  {18, DType::iq3_xxs, {}}, {19, DType::iq1_s, {}},
-    {20, DType::iq4_nl, {}},  {21, DType::iq3_s, {}},   {22, DType::iq2_s, {}},   {23, DType::iq4_xs, {}},
-    {24, DType::i8, {}},      {25, DType::i16, {}},     {26, DType::i32, {}},     {27, DType::i64, {}},
-    {28, DType::f64, {}},     {29, DType::iq1_m, {}},   {30, DType::bf16, {}},    {31, DType::unknown, "Q4_0_4_4"},
-    {32, DType::unknown, "Q4_0_4_8"}, {33, DType::unknown, "Q4_0_8_8"}, {34, DType::tq1_0, {}}, {35, DType::tq2_0, {}},
-    {36, DType::unknown, "IQ4_NL_4_4"}, {37, DType::unknown, "IQ4_NL_4_8"}, {38, DType::unknown, "IQ4_NL_8_8"},
-    {39, DType::mxfp4, {}},   {40, DType::nvfp4, {}},
+    {0, DType::f32, {}},
+    {1, DType::f16, {}},
+    {2, DType::q4_0, {}},
+    {3, DType::q4_1, {}},
+    {4, DType::unknown, "Q4_2"},
+    {5, DType::unknown, "Q4_3"},
+    {6, DType::q5_0, {}},
+    {7, DType::q5_1, {}},
+    {8, DType::q8_0, {}},
+    {9, DType::q8_1, {}},
+    {10, DType::q2_k, {}},
+    {11, DType::q3_k, {}},
+    {12, DType::q4_k, {}},
+    {13, DType::q5_k, {}},
+    {14, DType::q6_k, {}},
+    {15, DType::q8_k, {}},
+    {16, DType::iq2_xxs, {}},
+    {17, DType::iq2_xs, {}},
+    {18, DType::iq3_xxs, {}},
+    {19, DType::iq1_s, {}},
+    {20, DType::iq4_nl, {}},
+    {21, DType::iq3_s, {}},
+    {22, DType::iq2_s, {}},
+    {23, DType::iq4_xs, {}},
+    {24, DType::i8, {}},
+    {25, DType::i16, {}},
+    {26, DType::i32, {}},
+    {27, DType::i64, {}},
+    {28, DType::f64, {}},
+    {29, DType::iq1_m, {}},
+    {30, DType::bf16, {}},
+    {31, DType::unknown, "Q4_0_4_4"},
+    {32, DType::unknown, "Q4_0_4_8"},
+    {33, DType::unknown, "Q4_0_8_8"},
+    {34, DType::tq1_0, {}},
+    {35, DType::tq2_0, {}},
+    {36, DType::unknown, "IQ4_NL_4_4"},
+    {37, DType::unknown, "IQ4_NL_4_8"},
+    {38, DType::unknown, "IQ4_NL_8_8"},
+    {39, DType::mxfp4, {}},
+    {40, DType::nvfp4, {}},
 };
 
 }  // namespace
@@ -85,7 +115,8 @@ class GgufParser {
             return unsupported("GGUF version 1 (August 2023) is not read, expected 2 or 3; convert the model anew");
         }
         if ((header_.version_ & 0xFFFF) == 0 && header_.version_ != 0) {
-            return unsupported("the file is big-endian GGUF, expected little-endian; convert it with gguf-py's gguf-convert-endian");
+            return unsupported(
+                "the file is big-endian GGUF, expected little-endian; convert it with gguf-py's gguf-convert-endian");
         }
         if (header_.version_ != 2 && header_.version_ != 3) {
             return unsupported("GGUF version ", header_.version_, " is not known, expected 2 or 3");
@@ -145,7 +176,8 @@ class GgufParser {
         if (depth >= kArrayDepthMax) return corrupt(what, " nests arrays deeper than ", kArrayDepthMax, " levels");
         MIXTURA_ASSIGN_OR_RETURN(value.element_type_, read_type(what));
         MIXTURA_ASSIGN_OR_RETURN(const auto count, reader_.number<std::uint64_t>(what));
-        const bool is_text = value.element_type_ == GgufType::string, is_nested = value.element_type_ == GgufType::array;
+        const bool is_text = value.element_type_ == GgufType::string,
+                   is_nested = value.element_type_ == GgufType::array;
         const std::uint64_t bytes_each = is_nested ? 4 + 8 : is_text ? 8 : gguf_type_bytes(value.element_type_);
         MIXTURA_RETURN_IF_ERROR(check_count(count, bytes_each, kArrayCountMax, text("elements in ", what)));
         value.count_ = static_cast<std::size_t>(count);
@@ -175,7 +207,8 @@ class GgufParser {
 
     Status check_booleans(const GgufValue& value, std::string_view what) const {
         if (value.element_type_ != GgufType::boolean) return {};
-        const auto broken = std::find_if(value.bytes_.begin(), value.bytes_.end(), [](char c) { return c != 0 && c != 1; });
+        const auto broken =
+            std::find_if(value.bytes_.begin(), value.bytes_.end(), [](char c) { return c != 0 && c != 1; });
         if (broken == value.bytes_.end()) return {};
         return corrupt(what, " holds a boolean of ", static_cast<int>(static_cast<unsigned char>(*broken)),
                        ", expected 0 or 1");
@@ -253,7 +286,8 @@ class GgufParser {
         const auto bytes = tensor_size_bytes(tensor.dtype, tensor.shape);
         if (!bytes) {
             return corrupt(what, " of shape ", tensor.shape.to_string(), " is no whole number of ",
-                           dtype_info(tensor.dtype).block_elements, "-element ", dtype_name(tensor.dtype), " blocks a row");
+                           dtype_info(tensor.dtype).block_elements, "-element ", dtype_name(tensor.dtype),
+                           " blocks a row");
         }
         tensor.size_bytes = *bytes;
         return {};
@@ -265,9 +299,8 @@ class GgufParser {
         const auto data_begin = checked_align_up(reader_.position(), header_.alignment_bytes_);
         std::vector<std::uint32_t> order(header_.tensors_.size());
         std::iota(order.begin(), order.end(), 0U);
-        std::sort(order.begin(), order.end(), [&](auto a, auto b) {
-            return header_.tensors_[a].offset_bytes < header_.tensors_[b].offset_bytes;
-        });
+        std::sort(order.begin(), order.end(),
+                  [&](auto a, auto b) { return header_.tensors_[a].offset_bytes < header_.tensors_[b].offset_bytes; });
         const GgufTensor* cut = nullptr;
         const GgufTensor* before = nullptr;
         std::uint64_t before_end = 0;

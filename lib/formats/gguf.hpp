@@ -19,7 +19,18 @@ namespace mixtura {
 
 // The file's own numbering of value types.
 enum class GgufType : std::uint32_t {
-    u8 = 0, i8 = 1, u16 = 2, i16 = 3, u32 = 4, i32 = 5, f32 = 6, boolean = 7, string = 8, array = 9, u64 = 10, i64 = 11,
+    u8 = 0,
+    i8 = 1,
+    u16 = 2,
+    i16 = 3,
+    u32 = 4,
+    i32 = 5,
+    f32 = 6,
+    boolean = 7,
+    string = 8,
+    array = 9,
+    u64 = 10,
+    i64 = 11,
     f64 = 12,
 };
 std::string_view gguf_type_name(GgufType type) noexcept;

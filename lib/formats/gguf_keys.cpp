@@ -74,7 +74,8 @@ std::string_view wanted_name(Wanted wanted) {
 }  // namespace
 
 std::string gguf_key_problem(std::string_view key, const GgufValue& value) {
-    const auto* rule = std::find_if(std::begin(kRules), std::end(kRules), [key](const Rule& r) { return r.key == key; });
+    const auto* rule =
+        std::find_if(std::begin(kRules), std::end(kRules), [key](const Rule& r) { return r.key == key; });
     if (rule == std::end(kRules)) return {};
     if (!is_as_wanted(rule->wanted, value)) {
         const std::string found = value.is_array() ? text("an array of ", gguf_type_name(value.element_type()))
@@ -85,7 +86,8 @@ std::string gguf_key_problem(std::string_view key, const GgufValue& value) {
         // Converters write 32; 64 KiB is the largest page size in use, and nothing gains from more.
         constexpr std::int64_t kAlignmentMin = 8, kAlignmentMax = 65536;
         const std::int64_t alignment = *value.as_integer();
-        if (alignment < kAlignmentMin || alignment > kAlignmentMax || !is_power_of_two(static_cast<std::uint64_t>(alignment))) {
+        if (alignment < kAlignmentMin || alignment > kAlignmentMax ||
+            !is_power_of_two(static_cast<std::uint64_t>(alignment))) {
             return text("is ", alignment, ", expected a power of two from ", kAlignmentMin, " to ", kAlignmentMax);
         }
     }

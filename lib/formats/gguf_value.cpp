@@ -44,8 +44,8 @@ std::optional<double> real_from(GgufType type, const char* bytes) {
 }  // namespace
 
 std::string_view gguf_type_name(GgufType type) noexcept {
-    constexpr std::string_view kNames[] = {"uint8",   "int8", "uint16", "int16", "uint32", "int32",  "float32",
-                                           "boolean", "string", "array", "uint64", "int64", "float64"};
+    constexpr std::string_view kNames[] = {"uint8",   "int8",   "uint16", "int16",  "uint32", "int32",  "float32",
+                                           "boolean", "string", "array",  "uint64", "int64",  "float64"};
     const auto index = static_cast<std::size_t>(type);
     return index < std::size(kNames) ? kNames[index] : "unknown";
 }

@@ -53,8 +53,9 @@ class HeaderReader {
 
   private:
     Status cut_short(std::uint64_t count, std::string_view what) const {
-        return error(StatusCode::corrupt_file, quoted(source_.name(), 400), " is cut short or lies about its sizes: ", what,
-                     " needs ", count, " bytes at byte ", position(), ", the file has ", source_.size_bytes());
+        return error(StatusCode::corrupt_file, quoted(source_.name(), 400),
+                     " is cut short or lies about its sizes: ", what, " needs ", count, " bytes at byte ", position(),
+                     ", the file has ", source_.size_bytes());
     }
     Status refill() {
         constexpr std::uint64_t kWindowBytes = 64 << 10;

@@ -56,7 +56,13 @@ void reserve_for(std::string_view text, JsonTape& tape) {
                 string_bytes += sizeof(std::uint32_t) + (std::min(i, text.size()) - begin);
                 break;
             }
-            case ',': case ':': case '[': case '{': case '.': case 'e': case 'E': ++words; break;
+            case ',':
+            case ':':
+            case '[':
+            case '{':
+            case '.':
+            case 'e':
+            case 'E': ++words; break;
             default: break;
         }
     }
@@ -139,7 +145,8 @@ class TapeBuilder {
         return push(Tag::string, offset);
     }
     bool open(Tag tag) {
-        if (open_.size() >= limits_.depth_max) return fail(" nests deeper than the ", limits_.depth_max, " levels allowed");
+        if (open_.size() >= limits_.depth_max)
+            return fail(" nests deeper than the ", limits_.depth_max, " levels allowed");
         push(tag, 0);
         open_.push_back({static_cast<std::uint32_t>(tape_.words.size() - 1), 0});
         return true;
@@ -160,8 +167,8 @@ class TapeBuilder {
         }
         const auto text_of = [this](std::uint32_t word) { return string_at(tape_, tape_.words[word]); };
         std::sort(keys.begin(), keys.end(), [&](auto a, auto b) { return text_of(a) < text_of(b); });
-        const auto twin = std::adjacent_find(keys.begin(), keys.end(),
-                                             [&](auto a, auto b) { return text_of(a) == text_of(b); });
+        const auto twin =
+            std::adjacent_find(keys.begin(), keys.end(), [&](auto a, auto b) { return text_of(a) == text_of(b); });
         return twin == keys.end() || fail(" has the key ", quoted(text_of(*twin)), " twice in one object");
     }
 
@@ -285,7 +292,8 @@ Result<JsonDocument> JsonDocument::parse(std::string_view text, std::string_view
     auto tape = std::make_unique<JsonTape>();
     reserve_for(text, *tape);
     TapeBuilder builder(*tape, name, limits);
-    if (!nlohmann::json::sax_parse(text.data(), text.data() + text.size(), &builder)) return std::move(builder).failure();
+    if (!nlohmann::json::sax_parse(text.data(), text.data() + text.size(), &builder))
+        return std::move(builder).failure();
     return JsonDocument(std::move(tape));
 }
 

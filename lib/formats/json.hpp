@@ -70,7 +70,10 @@ class JsonValue::Elements {
         const JsonTape* tape;
         std::uint32_t word;
         JsonValue operator*() const noexcept { return {tape, word}; }
-        Iterator& operator++() noexcept { word = JsonValue(tape, word).after(); return *this; }
+        Iterator& operator++() noexcept {
+            word = JsonValue(tape, word).after();
+            return *this;
+        }
         bool operator==(const Iterator& other) const noexcept { return word == other.word; }
     };
     Iterator begin() const noexcept { return {tape_, first_}; }
@@ -88,7 +91,10 @@ class JsonValue::Members {
         const JsonTape* tape;
         std::uint32_t word;  // the key's; its value follows
         JsonMember operator*() const noexcept;
-        Iterator& operator++() noexcept { word = JsonValue(tape, word + 1).after(); return *this; }
+        Iterator& operator++() noexcept {
+            word = JsonValue(tape, word + 1).after();
+            return *this;
+        }
         bool operator==(const Iterator& other) const noexcept { return word == other.word; }
     };
     Iterator begin() const noexcept { return {tape_, first_}; }

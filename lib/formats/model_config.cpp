@@ -24,7 +24,8 @@ Status add_token_ids(std::vector<TokenId>& ids, JsonValue value, std::string_vie
         const auto id = single.as_integer();
         const auto fitting = id ? checked_cast<TokenId>(*id) : std::nullopt;
         if (!fitting || *fitting < 0) {
-            return error(StatusCode::corrupt_file, quoted(file, 400), ": ", key, " holds something that is no token id");
+            return error(StatusCode::corrupt_file, quoted(file, 400), ": ", key,
+                         " holds something that is no token id");
         }
         ids.push_back(*fitting);
         return {};
@@ -51,7 +52,8 @@ Result<GenerationDefaults> hub_generation(JsonValue config, std::optional<JsonVa
     if (const auto value = find("eos_token_id")) {
         MIXTURA_RETURN_IF_ERROR(add_token_ids(defaults.end_tokens, *value, "eos_token_id", file));
     }
-    if (const auto value = find("bos_token_id")) MIXTURA_RETURN_IF_ERROR(add_token_ids(bos, *value, "bos_token_id", file));
+    if (const auto value = find("bos_token_id"))
+        MIXTURA_RETURN_IF_ERROR(add_token_ids(bos, *value, "bos_token_id", file));
     if (!bos.empty()) defaults.bos_token = bos[0];
     sort_unique(defaults.end_tokens);
     if (!stated) return defaults;
@@ -101,7 +103,8 @@ bool is_finite_value(const GgufValue& value) {
 
 Result<ModelConfig> hub_model_config(std::string_view config, std::optional<std::string_view> generation,
                                      std::string_view folder) {
-    const std::string config_name = text(folder, "/config.json"), generation_name = text(folder, "/generation_config.json");
+    const std::string config_name = text(folder, "/config.json"),
+                      generation_name = text(folder, "/generation_config.json");
     MIXTURA_ASSIGN_OR_RETURN(const JsonDocument stated, parse_object(config, config_name));
     std::string canonical = canonical_config(stated.root());
     MIXTURA_ASSIGN_OR_RETURN(JsonDocument values, JsonDocument::parse(canonical, config_name));
@@ -126,7 +129,8 @@ Result<ModelConfig> gguf_model_config(const GgufHeader& header, std::string_view
     for (const GgufMetadataEntry& entry : header.metadata()) {
         const std::string_view key = entry.key;
         if (key.substr(0, 10) == "tokenizer." || key.substr(0, 6) == "split.") continue;
-        if (entry.value.is_array() && (entry.value.size() > kListMax || entry.value.element_type() == GgufType::array)) continue;
+        if (entry.value.is_array() && (entry.value.size() > kListMax || entry.value.element_type() == GgufType::array))
+            continue;
         if (!is_finite_value(entry.value)) {
             return error(StatusCode::corrupt_file, quoted(file, 400), ": metadata key ", quoted(key),
                          " is infinite or not a number");
@@ -146,7 +150,8 @@ Result<ModelConfig> gguf_model_config(const GgufHeader& header, std::string_view
     MIXTURA_ASSIGN_OR_RETURN(JsonDocument values, JsonDocument::parse(canonical, file));
     MIXTURA_ASSIGN_OR_RETURN(ModelFacts facts, model_facts(CheckpointFormat::gguf, values.root(), file));
     GenerationDefaults defaults;
-    for (const std::string_view key : {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"}) {
+    for (const std::string_view key :
+         {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"}) {
         const GgufValue* value = header.find(key);
         const auto id = value == nullptr ? std::nullopt : checked_cast<TokenId>(*value->as_integer());
         if (id && *id >= 0) defaults.end_tokens.push_back(*id);
@@ -160,7 +165,8 @@ Result<ModelConfig> gguf_model_config(const GgufHeader& header, std::string_view
         facts.tokenizer_token_count = static_cast<std::int64_t>(tokens->size());
         if (facts.vocabulary_size == 0) facts.vocabulary_size = facts.tokenizer_token_count;
     }
-    return ModelConfig{CheckpointFormat::gguf, std::move(canonical), std::move(values), std::move(facts), std::move(defaults)};
+    return ModelConfig{CheckpointFormat::gguf, std::move(canonical), std::move(values), std::move(facts),
+                       std::move(defaults)};
 }
 
 }  // namespace mixtura

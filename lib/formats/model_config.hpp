@@ -1,5 +1,6 @@
 // What a model's own files say about its architecture, as plain values in one form.
-//   Hub folders: config.json in either form in use (today's `rope_parameters` and `dtype`; published files' `rope_theta`,
+//   Hub folders: config.json in either form in use (today's `rope_parameters` and `dtype`; published files'
+//   `rope_theta`,
 //     `rope_scaling`, `torch_dtype`, text models nested under `text_config`) becomes today's form with sorted keys; the
 //     same model gives the same text.
 //   GGUF: every metadata key outside `tokenizer.` and `split.` under its own name.

@@ -11,29 +11,37 @@ namespace {
 
 struct Names {
     std::int64_t ModelFacts::*fact;
-    std::initializer_list<std::string_view> hub;   // "outer.inner" for nested objects; the first that is there counts
-    std::string_view gguf;                         // below "<architecture>."
+    std::initializer_list<std::string_view> hub;  // "outer.inner" for nested objects; the first that is there counts
+    std::string_view gguf;                        // below "<architecture>."
 };
 
-// Synonyms of published families: GPT-2's n_*, Bloom's n_head, MPT and DBRX's nested configs, T5's num_* and d_*, Hunyuan's
-// and ERNIE's moe_*, DeepSeek's n_*_experts, Llama 4's intermediate_size_mlp, and the free form's context_length.
+// Synonyms of published families: GPT-2's n_*, Bloom's n_head, MPT and DBRX's nested configs, T5's num_* and d_*,
+// Hunyuan's and ERNIE's moe_*, DeepSeek's n_*_experts, Llama 4's intermediate_size_mlp, and the free form's
+// context_length.
 const Names kNames[] = {
     {&ModelFacts::layer_count, {"num_hidden_layers", "n_layer", "n_layers", "num_layers"}, "block_count"},
     {&ModelFacts::hidden_size, {"hidden_size", "n_embd", "d_model"}, "embedding_length"},
     {&ModelFacts::head_count, {"num_attention_heads", "n_head", "n_heads", "num_heads"}, "attention.head_count"},
-    {&ModelFacts::kv_head_count, {"num_key_value_heads", "attn_config.kv_n_heads", "num_kv_heads"}, "attention.head_count_kv"},
+    {&ModelFacts::kv_head_count,
+     {"num_key_value_heads", "attn_config.kv_n_heads", "num_kv_heads"},
+     "attention.head_count_kv"},
     {&ModelFacts::head_size, {"head_dim", "d_kv", "attention_head_dim"}, "attention.key_length"},
-    {&ModelFacts::ffn_size, {"intermediate_size_mlp", "intermediate_size", "n_inner", "d_ff", "ffn_config.ffn_hidden_size"},
+    {&ModelFacts::ffn_size,
+     {"intermediate_size_mlp", "intermediate_size", "n_inner", "d_ff", "ffn_config.ffn_hidden_size"},
      "feed_forward_length"},
     {&ModelFacts::expert_count,
-     {"num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts", "ffn_config.moe_num_experts"}, "expert_count"},
+     {"num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts", "ffn_config.moe_num_experts"},
+     "expert_count"},
     {&ModelFacts::experts_per_token,
-     {"num_experts_per_tok", "num_experts_per_token", "moe_topk", "moe_k", "moe_top_k", "ffn_config.moe_top_k"}, "expert_used_count"},
-    {&ModelFacts::shared_expert_count, {"n_shared_experts", "num_shared_expert", "num_shared_experts", "moe_num_shared_experts"},
+     {"num_experts_per_tok", "num_experts_per_token", "moe_topk", "moe_k", "moe_top_k", "ffn_config.moe_top_k"},
+     "expert_used_count"},
+    {&ModelFacts::shared_expert_count,
+     {"n_shared_experts", "num_shared_expert", "num_shared_experts", "moe_num_shared_experts"},
      "expert_shared_count"},
     {&ModelFacts::expert_ffn_size, {"moe_intermediate_size", "expert_ffn_hidden_size"}, "expert_feed_forward_length"},
     {&ModelFacts::vocabulary_size, {"vocab_size"}, "vocab_size"},
-    {&ModelFacts::context_tokens, {"max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "context_length"},
+    {&ModelFacts::context_tokens,
+     {"max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "context_length"},
      "context_length"},
 };
 

@@ -39,7 +39,8 @@ Status foreign_file(const std::string& path, const FileKindFacts& facts) {
     return error(StatusCode::unknown_format, quoted(path, 400), " ", facts.what);
 }
 
-// ---- GGUF ------------------------------------------------------------------------------------------------------------
+// ---- GGUF
+// ------------------------------------------------------------------------------------------------------------
 
 // "model-00002-of-00005.gguf": the converter's own naming of parts.
 struct PartName {
@@ -59,7 +60,8 @@ std::optional<PartName> parse_part_name(std::string_view name) {
     if (name.size() < kTail.size()) return std::nullopt;
     const std::string_view tail = name.substr(name.size() - kTail.size());
     if (tail[0] != '-' || tail.substr(6, 4) != "-of-" || tail.substr(15) != ".gguf") return std::nullopt;
-    const auto number = parse_integer<std::int64_t>(tail.substr(1, 5)), count = parse_integer<std::int64_t>(tail.substr(10, 5));
+    const auto number = parse_integer<std::int64_t>(tail.substr(1, 5)),
+               count = parse_integer<std::int64_t>(tail.substr(10, 5));
     if (!number || !count || *number < 1 || *count < *number) return std::nullopt;
     return PartName{std::string(name.substr(0, name.size() - kTail.size())), *number, *count};
 }
@@ -72,7 +74,8 @@ std::int64_t integer_or(const GgufHeader& header, std::string_view key, std::int
 void add_gguf_tensors(WeightIndex& index, std::shared_ptr<const File> file, const GgufHeader& header) {
     const auto number = static_cast<std::uint32_t>(index.files.size());
     for (const GgufTensor& tensor : header.tensors()) {
-        index.tensors.push_back({tensor.name, tensor.dtype, tensor.shape, number, tensor.offset_bytes, tensor.size_bytes});
+        index.tensors.push_back(
+            {tensor.name, tensor.dtype, tensor.shape, number, tensor.offset_bytes, tensor.size_bytes});
     }
     index.files.push_back(std::move(file));
 }
@@ -81,13 +84,15 @@ Status add_gguf_part(ModelFiles& model, const std::string& path, std::int64_t pa
     auto file = File::open(path);
     if (!file) {
         if (file.status().code() != StatusCode::not_found) return std::move(file).status();
-        return error(StatusCode::not_found, "part ", part, " of ", count, " of the split model is missing: ", quoted(path, 400));
+        return error(StatusCode::not_found, "part ", part, " of ", count,
+                     " of the split model is missing: ", quoted(path, 400));
     }
     MIXTURA_ASSIGN_OR_RETURN(const FileKindFacts kind, file_kind(**file));
     if (kind.kind == FileKind::foreign || kind.kind == FileKind::unknown) return foreign_file(path, kind);
     MIXTURA_ASSIGN_OR_RETURN(GgufHeader header, GgufHeader::read(**file));
     if (count > 1) {
-        const std::int64_t stated_count = integer_or(header, "split.count", 1), stated = integer_or(header, "split.no", 0) + 1;
+        const std::int64_t stated_count = integer_or(header, "split.count", 1),
+                           stated = integer_or(header, "split.no", 0) + 1;
         if (stated_count != count || stated != part) {
             return error(StatusCode::corrupt_file, quoted(path, 400), " says it is part ", stated, " of ", stated_count,
                          ", expected part ", part, " of ", count);
@@ -108,14 +113,16 @@ Status open_gguf(ModelFiles& model, const std::string& path) {
     MIXTURA_RETURN_IF_ERROR(add_gguf_part(model, first, 1, name_count));
     const std::int64_t stated_count = integer_or(*model.gguf, "split.count", 1);
     if (stated_count > 1 && name_count == 1) {
-        return error(StatusCode::corrupt_file, quoted(path, 400), " is part ", integer_or(*model.gguf, "split.no", 0) + 1,
-                     " of a model in ", stated_count, " parts, but its name does not end in -00001-of-0000N.gguf, so the others "
+        return error(StatusCode::corrupt_file, quoted(path, 400), " is part ",
+                     integer_or(*model.gguf, "split.no", 0) + 1, " of a model in ", stated_count,
+                     " parts, but its name does not end in -00001-of-0000N.gguf, so the others "
                      "cannot be found");
     }
     for (std::int64_t part = 2; part <= name_count; ++part) {
         MIXTURA_RETURN_IF_ERROR(add_gguf_part(model, model.folder + "/" + name->of(part), part, name_count));
     }
-    const std::int64_t tensor_count = integer_or(*model.gguf, "split.tensors.count", static_cast<std::int64_t>(model.index.tensors.size()));
+    const std::int64_t tensor_count =
+        integer_or(*model.gguf, "split.tensors.count", static_cast<std::int64_t>(model.index.tensors.size()));
     if (tensor_count != static_cast<std::int64_t>(model.index.tensors.size())) {
         return error(StatusCode::corrupt_file, quoted(path, 400), ": the parts hold ", model.index.tensors.size(),
                      " tensors, expected ", tensor_count);
@@ -125,7 +132,8 @@ Status open_gguf(ModelFiles& model, const std::string& path) {
     return {};
 }
 
-// ---- safetensors -----------------------------------------------------------------------------------------------------
+// ---- safetensors
+// -----------------------------------------------------------------------------------------------------
 
 Status add_safetensors(ModelFiles& model, const std::string& path) {
     MIXTURA_ASSIGN_OR_RETURN(std::shared_ptr<const File> file, File::open(path));
@@ -153,8 +161,9 @@ Status open_sharded(ModelFiles& model, const std::string& index_path) {
     for (const auto [tensor, file] : map->members()) {
         const auto name = file.as_string();
         if (!name || name->empty() || name->find('/') != std::string_view::npos || *name == ".." || *name == ".") {
-            return error(StatusCode::corrupt_file, quoted(index_path, 400), ": tensor ", quoted(tensor), " is placed in ",
-                         name ? quoted(*name) : "something that is no string", ", expected a file name");
+            return error(StatusCode::corrupt_file, quoted(index_path, 400), ": tensor ", quoted(tensor),
+                         " is placed in ", name ? quoted(*name) : "something that is no string",
+                         ", expected a file name");
         }
         shards.emplace_back(*name);
     }
@@ -164,22 +173,25 @@ Status open_sharded(ModelFiles& model, const std::string& index_path) {
     for (std::size_t i = 0; i < shards.size(); ++i) {
         const std::string path = model.folder + "/" + shards[i];
         if (!exists(path)) {
-            return error(StatusCode::not_found, "part ", i + 1, " of ", shards.size(), " of the model is missing: ", quoted(path, 400));
+            return error(StatusCode::not_found, "part ", i + 1, " of ", shards.size(),
+                         " of the model is missing: ", quoted(path, 400));
         }
         MIXTURA_RETURN_IF_ERROR(add_safetensors(model, path));
     }
     model.index.sort_names();
     for (const auto [tensor, file] : map->members()) {
         const TensorInfo* found = model.index.find(tensor);
-        const bool is_there = found != nullptr && file_name_of(model.index.files[found->file]->name()) == *file.as_string();
+        const bool is_there =
+            found != nullptr && file_name_of(model.index.files[found->file]->name()) == *file.as_string();
         if (!is_there) {
-            return error(StatusCode::corrupt_file, quoted(index_path, 400), ": tensor ", quoted(tensor), " should be in ",
-                         quoted(*file.as_string()), found == nullptr ? ", but no part holds it" : ", but another part holds it");
+            return error(StatusCode::corrupt_file, quoted(index_path, 400), ": tensor ", quoted(tensor),
+                         " should be in ", quoted(*file.as_string()),
+                         found == nullptr ? ", but no part holds it" : ", but another part holds it");
         }
     }
     if (map->size() < model.index.tensors.size()) {
-        model.warnings.push_back(text(model.index.tensors.size() - map->size(), " tensors of the files are not listed in ",
-                                      quoted(index_path, 400)));
+        model.warnings.push_back(text(model.index.tensors.size() - map->size(),
+                                      " tensors of the files are not listed in ", quoted(index_path, 400)));
     }
     return {};
 }
@@ -192,13 +204,19 @@ Result<std::optional<std::string>> read_if_there(const std::string& path, std::u
 
 Status read_hub_config(ModelFiles& model) {
     MIXTURA_ASSIGN_OR_RETURN(const auto config, read_if_there(model.folder + "/config.json", kConfigBytesMax));
-    MIXTURA_ASSIGN_OR_RETURN(const auto generation, read_if_there(model.folder + "/generation_config.json", kConfigBytesMax));
-    if (!config) model.warnings.push_back(text("there is no config.json in ", quoted(model.folder, 400), ", so the architecture is unknown"));
+    MIXTURA_ASSIGN_OR_RETURN(const auto generation,
+                             read_if_there(model.folder + "/generation_config.json", kConfigBytesMax));
+    if (!config)
+        model.warnings.push_back(
+            text("there is no config.json in ", quoted(model.folder, 400), ", so the architecture is unknown"));
     MIXTURA_ASSIGN_OR_RETURN(model.config, hub_model_config(config ? *config : "{}", generation, model.folder));
     ModelFacts& facts = model.config.facts;
-    facts.has_chat_template = exists(model.folder + "/chat_template.jinja") || exists(model.folder + "/chat_template.json");
-    if (exists(model.folder + "/tokenizer.json")) facts.tokenizer = "tokenizer.json";
-    else if (exists(model.folder + "/tokenizer.model")) facts.tokenizer = "tokenizer.model";
+    facts.has_chat_template =
+        exists(model.folder + "/chat_template.jinja") || exists(model.folder + "/chat_template.json");
+    if (exists(model.folder + "/tokenizer.json"))
+        facts.tokenizer = "tokenizer.json";
+    else if (exists(model.folder + "/tokenizer.model"))
+        facts.tokenizer = "tokenizer.model";
     if (facts.has_chat_template) return {};
     const std::string path = model.folder + "/tokenizer_config.json";
     MIXTURA_ASSIGN_OR_RETURN(const auto tokenizer_config, read_if_there(path, kTokenizerConfigBytesMax));
@@ -217,7 +235,8 @@ Status open_safetensors(ModelFiles& model, const std::string& path, bool is_inde
     return read_hub_config(model);
 }
 
-// ---- which files ------------------------------------------------------------------------------------------------------
+// ---- which files
+// ------------------------------------------------------------------------------------------------------
 
 Result<std::vector<std::string>> names_in(const std::string& folder) {
     std::error_code failure;
@@ -235,14 +254,22 @@ Result<std::string> entry_of_folder(const std::string& folder) {
     MIXTURA_ASSIGN_OR_RETURN(const std::vector<std::string> names, names_in(folder));
     std::vector<std::string> indices, singles, ggufs, pickles;
     for (const std::string& name : names) {
-        if (ends_with(name, kIndexSuffix)) indices.push_back(name);
-        else if (ends_with(name, ".safetensors")) singles.push_back(name);
-        else if (ends_with(name, ".gguf")) ggufs.push_back(name);
-        else if (ends_with(name, ".bin") || ends_with(name, ".pt") || ends_with(name, ".pth") || ends_with(name, ".ckpt")) pickles.push_back(name);
+        if (ends_with(name, kIndexSuffix))
+            indices.push_back(name);
+        else if (ends_with(name, ".safetensors"))
+            singles.push_back(name);
+        else if (ends_with(name, ".gguf"))
+            ggufs.push_back(name);
+        else if (ends_with(name, ".bin") || ends_with(name, ".pt") || ends_with(name, ".pth") ||
+                 ends_with(name, ".ckpt"))
+            pickles.push_back(name);
     }
     // Of a split model only the first part counts as an entry.
     ggufs.erase(std::remove_if(ggufs.begin(), ggufs.end(),
-                               [](const std::string& name) { const auto part = parse_part_name(name); return part && part->number > 1; }),
+                               [](const std::string& name) {
+                                   const auto part = parse_part_name(name);
+                                   return part && part->number > 1;
+                               }),
                 ggufs.end());
     const auto preferred = [&](std::vector<std::string>& list, std::string_view name) {
         if (std::find(list.begin(), list.end(), name) != list.end()) list.assign(1, std::string(name));
@@ -257,8 +284,9 @@ Result<std::string> entry_of_folder(const std::string& folder) {
         }
     }
     if (!pickles.empty()) {
-        return error(StatusCode::unknown_format, "the folder ", quoted(folder, 400), " holds its weights only as Python pickles (",
-                     quoted(pickles[0]), "), which can run code when they are read and are never opened here; use the model's "
+        return error(StatusCode::unknown_format, "the folder ", quoted(folder, 400),
+                     " holds its weights only as Python pickles (", quoted(pickles[0]),
+                     "), which can run code when they are read and are never opened here; use the model's "
                      "safetensors or GGUF files, or convert it where you trust it");
     }
     return error(StatusCode::not_found, "the folder ", quoted(folder, 400), " holds no .safetensors and no .gguf file");
@@ -268,8 +296,8 @@ Status check_unique_names(const WeightIndex& index) {
     for (std::size_t i = 1; i < index.by_name.size(); ++i) {
         const TensorInfo &a = index.tensors[index.by_name[i - 1]], &b = index.tensors[index.by_name[i]];
         if (a.name != b.name) continue;
-        return error(StatusCode::corrupt_file, "tensor ", quoted(a.name), " is in both ", quoted(index.files[a.file]->name(), 400),
-                     " and ", quoted(index.files[b.file]->name(), 400));
+        return error(StatusCode::corrupt_file, "tensor ", quoted(a.name), " is in both ",
+                     quoted(index.files[a.file]->name(), 400), " and ", quoted(index.files[b.file]->name(), 400));
     }
     return {};
 }
@@ -298,8 +326,9 @@ void WeightIndex::sort_names() {
 }
 
 const TensorInfo* WeightIndex::find(std::string_view name) const noexcept {
-    const auto found = std::lower_bound(by_name.begin(), by_name.end(), name,
-                                        [this](std::uint32_t index, std::string_view wanted) { return tensors[index].name < wanted; });
+    const auto found =
+        std::lower_bound(by_name.begin(), by_name.end(), name,
+                         [this](std::uint32_t index, std::string_view wanted) { return tensors[index].name < wanted; });
     return found == by_name.end() || tensors[*found].name != name ? nullptr : &tensors[*found];
 }
 
@@ -328,7 +357,8 @@ Result<ModelFiles> ModelFiles::open(const std::string& path) {
         if (kind != nullptr) model.config.facts.tokenizer = text("GGUF (", *kind->as_string(), ")");
         model.config.facts.has_chat_template = model.gguf->find("tokenizer.chat_template") != nullptr;
     }
-    for (std::string& warning : weight_warnings(model.config.facts, model.index)) model.warnings.push_back(std::move(warning));
+    for (std::string& warning : weight_warnings(model.config.facts, model.index))
+        model.warnings.push_back(std::move(warning));
     return model;
 }
 

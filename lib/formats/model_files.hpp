@@ -1,5 +1,5 @@
-// From a path to everything its headers say: which files make up the model, their tensors as one index, the configuration.
-// Model and Checkpoint are built on it.
+// From a path to everything its headers say: which files make up the model, their tensors as one index, the
+// configuration. Model and Checkpoint are built on it.
 #pragma once
 
 #include <mixtura/checkpoint.hpp>
@@ -19,8 +19,8 @@ namespace mixtura {
 // Every tensor of the model and where it lies.  Names are unique over all files.
 struct WeightIndex {
     std::vector<std::shared_ptr<const File>> files;
-    std::vector<TensorInfo> tensors;      // in file order
-    std::vector<std::uint32_t> by_name;   // indices into tensors, ascending by name
+    std::vector<TensorInfo> tensors;     // in file order
+    std::vector<std::uint32_t> by_name;  // indices into tensors, ascending by name
 
     void sort_names();  // fills by_name
     const TensorInfo* find(std::string_view name) const noexcept;
@@ -30,11 +30,11 @@ struct WeightIndex {
 
 struct ModelFiles {
     CheckpointFormat format = CheckpointFormat::unknown;
-    std::string format_name;            // "GGUF v3, 2 parts"
-    std::string folder;                 // where side files (tokenizer.json …) are looked for
+    std::string format_name;  // "GGUF v3, 2 parts"
+    std::string folder;       // where side files (tokenizer.json …) are looked for
     WeightIndex index;
     ModelConfig config;
-    std::optional<GgufHeader> gguf;     // the first part's, with the vocabulary in its metadata
+    std::optional<GgufHeader> gguf;  // the first part's, with the vocabulary in its metadata
     std::vector<std::string> warnings;
 
     static Result<ModelFiles> open(const std::string& path);

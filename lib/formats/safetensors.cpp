@@ -17,12 +17,28 @@ constexpr std::size_t kTensorNameBytesMax = 4096;
 constexpr std::size_t kMetadataBytesMax = 16 << 20;
 
 constexpr std::pair<std::string_view, DType> kDTypes[] = {
-    {"F64", DType::f64},       {"F32", DType::f32},         {"F16", DType::f16},         {"BF16", DType::bf16},
-    {"F8_E4M3", DType::f8_e4m3}, {"F8_E5M2", DType::f8_e5m2}, {"F8_E8M0", DType::f8_e8m0}, {"F8_E4M3FNUZ", DType::f8_e4m3fnuz},
-    {"F8_E5M2FNUZ", DType::f8_e5m2fnuz}, {"F6_E2M3", DType::f6_e2m3}, {"F6_E3M2", DType::f6_e3m2}, {"F4", DType::f4_e2m1},
-    {"C64", DType::c64},       {"I64", DType::i64},         {"I32", DType::i32},         {"I16", DType::i16},
-    {"I8", DType::i8},         {"U64", DType::u64},         {"U32", DType::u32},         {"U16", DType::u16},
-    {"U8", DType::u8},         {"BOOL", DType::boolean},
+    {"F64", DType::f64},
+    {"F32", DType::f32},
+    {"F16", DType::f16},
+    {"BF16", DType::bf16},
+    {"F8_E4M3", DType::f8_e4m3},
+    {"F8_E5M2", DType::f8_e5m2},
+    {"F8_E8M0", DType::f8_e8m0},
+    {"F8_E4M3FNUZ", DType::f8_e4m3fnuz},
+    {"F8_E5M2FNUZ", DType::f8_e5m2fnuz},
+    {"F6_E2M3", DType::f6_e2m3},
+    {"F6_E3M2", DType::f6_e3m2},
+    {"F4", DType::f4_e2m1},
+    {"C64", DType::c64},
+    {"I64", DType::i64},
+    {"I32", DType::i32},
+    {"I16", DType::i16},
+    {"I8", DType::i8},
+    {"U64", DType::u64},
+    {"U32", DType::u32},
+    {"U16", DType::u16},
+    {"U8", DType::u8},
+    {"BOOL", DType::boolean},
 };
 
 // The header's bytes one after another, for the JSON parser; a read that fails ends the text and is kept.
@@ -55,7 +71,8 @@ class HeaderText {
         }
         Iterator operator++(int) { return ++*this; }
         bool operator==(const Iterator& other) const {
-            const bool ends = text == nullptr || text->at_end(), other_ends = other.text == nullptr || other.text->at_end();
+            const bool ends = text == nullptr || text->at_end(),
+                       other_ends = other.text == nullptr || other.text->at_end();
             return ends == other_ends;
         }
         bool operator!=(const Iterator& other) const { return !(*this == other); }
@@ -76,7 +93,8 @@ class HeaderText {
     Status failure_;
 };
 
-// Follows {name: {"dtype": text, "shape": [n…], "data_offsets": [begin, end]}, "__metadata__": {text: text}} and nothing else.
+// Follows {name: {"dtype": text, "shape": [n…], "data_offsets": [begin, end]}, "__metadata__": {text: text}} and
+// nothing else.
 class HeaderHandler {
   public:
     HeaderHandler(SafetensorsHeader& header, std::string_view name) : header_(header), name_(name) {}
@@ -158,7 +176,10 @@ class HeaderHandler {
         }
         field_ = value;
         if (place_ == Place::metadata) return true;
-        bool* seen = value == "dtype" ? &has_dtype_ : value == "shape" ? &has_shape_ : value == "data_offsets" ? &has_offsets_ : nullptr;
+        bool* seen = value == "dtype"          ? &has_dtype_
+                     : value == "shape"        ? &has_shape_
+                     : value == "data_offsets" ? &has_offsets_
+                                               : nullptr;
         if (seen == nullptr) return fail(where(), " has the unknown field ", quoted(value));
         if (*seen) return fail(where(), " states ", value, " twice");
         return *seen = true;
@@ -255,7 +276,8 @@ Status place_tensors(SafetensorsHeader& header, std::uint64_t data_begin, const 
     for (SafetensorsTensor& tensor : header.tensors) {
         if (tensor.offset_bytes != expected) {
             return error(StatusCode::corrupt_file, quoted(source.name(), 400), ": tensor ", quoted(tensor.name),
-                         tensor.offset_bytes < expected ? " overlaps the one before it: begins at " : " follows a hole: begins at ",
+                         tensor.offset_bytes < expected ? " overlaps the one before it: begins at "
+                                                        : " follows a hole: begins at ",
                          tensor.offset_bytes, ", expected ", expected);
         }
         expected += tensor.size_bytes;  // cannot wrap: equals the tensor's own end, which is a u64
@@ -264,7 +286,8 @@ Status place_tensors(SafetensorsHeader& header, std::uint64_t data_begin, const 
     if (cut != nullptr) {
         return error(StatusCode::corrupt_file, quoted(source.name(), 400), ": the file is cut short: tensor ",
                      quoted(cut->name), " needs bytes ", cut->offset_bytes, " to ", cut->offset_bytes + cut->size_bytes,
-                     " of the data, the file has ", data_bytes, " of them; ", expected - data_bytes, " bytes are missing");
+                     " of the data, the file has ", data_bytes, " of them; ", expected - data_bytes,
+                     " bytes are missing");
     }
     if (expected != data_bytes) {
         return error(StatusCode::corrupt_file, quoted(source.name(), 400), ": ", data_bytes - expected,
@@ -286,7 +309,8 @@ Result<SafetensorsHeader> SafetensorsHeader::read(const ByteSource& source) {
     SafetensorsHeader header;
     HeaderHandler handler(header, source.name());
     HeaderText header_text(reader, length);
-    const bool is_parsed = nlohmann::json::sax_parse(HeaderText::Iterator{&header_text}, HeaderText::Iterator{}, &handler);
+    const bool is_parsed =
+        nlohmann::json::sax_parse(HeaderText::Iterator{&header_text}, HeaderText::Iterator{}, &handler);
     MIXTURA_RETURN_IF_ERROR(header_text.failure());
     if (!is_parsed) return std::move(handler).failure();
     MIXTURA_RETURN_IF_ERROR(check_names(header, source.name()));

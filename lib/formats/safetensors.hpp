@@ -22,11 +22,11 @@ struct SafetensorsTensor {
 };
 
 struct SafetensorsHeader {
-    std::vector<SafetensorsTensor> tensors;                      // ascending by offset
+    std::vector<SafetensorsTensor> tensors;                     // ascending by offset
     std::vector<std::pair<std::string, std::string>> metadata;  // "__metadata__"
 
-    // CORRUPT_FILE, UNSUPPORTED (a dtype this version does not know) or IO.  The JSON is parsed as a stream: what a lying
-    // length costs ends with the first byte that is no header.
+    // CORRUPT_FILE, UNSUPPORTED (a dtype this version does not know) or IO.  The JSON is parsed as a stream: what a
+    // lying length costs ends with the first byte that is no header.
     static Result<SafetensorsHeader> read(const ByteSource& source);
 };
 

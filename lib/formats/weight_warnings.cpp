@@ -61,15 +61,16 @@ void warn_of_layers(const ModelFacts& facts, const WeightIndex& index, std::vect
 void warn_of_embedding(const ModelFacts& facts, const WeightIndex& index, std::vector<std::string>& warnings) {
     for (const TensorInfo& tensor : index.tensors) {
         const bool is_embedding = ends_with(tensor.name, "embed_tokens.weight") || tensor.name == "token_embd.weight" ||
-                                  ends_with(tensor.name, "wte.weight") || ends_with(tensor.name, "word_embeddings.weight");
+                                  ends_with(tensor.name, "wte.weight") ||
+                                  ends_with(tensor.name, "word_embeddings.weight");
         if (!is_embedding || tensor.shape.rank() != 2) continue;
         if (facts.hidden_size > 0 && tensor.shape[1] != facts.hidden_size) {
-            warnings.push_back(text("the configuration states a hidden size of ", facts.hidden_size, ", ", quoted(tensor.name),
-                                    " is ", tensor.shape.to_string()));
+            warnings.push_back(text("the configuration states a hidden size of ", facts.hidden_size, ", ",
+                                    quoted(tensor.name), " is ", tensor.shape.to_string()));
         }
         if (facts.vocabulary_size > 0 && tensor.shape[0] < facts.vocabulary_size) {
-            warnings.push_back(text("the configuration states a vocabulary of ", facts.vocabulary_size, ", ", quoted(tensor.name),
-                                    " is ", tensor.shape.to_string()));
+            warnings.push_back(text("the configuration states a vocabulary of ", facts.vocabulary_size, ", ",
+                                    quoted(tensor.name), " is ", tensor.shape.to_string()));
         }
         return;
     }
@@ -90,10 +91,12 @@ void warn_of_experts(const ModelFacts& facts, const WeightIndex& index, std::vec
         }
     }
     if (experts > 0 && facts.expert_count != experts) {
-        warnings.push_back(text("the configuration states ", facts.expert_count, " experts, the tensors have ", experts));
+        warnings.push_back(
+            text("the configuration states ", facts.expert_count, " experts, the tensors have ", experts));
     }
     if (facts.expert_count > 0 && facts.experts_per_token > facts.expert_count) {
-        warnings.push_back(text("the configuration states ", facts.experts_per_token, " experts a token of ", facts.expert_count));
+        warnings.push_back(
+            text("the configuration states ", facts.experts_per_token, " experts a token of ", facts.expert_count));
     }
 }
 

@@ -22,8 +22,8 @@ class ByteSource {
     virtual std::uint64_t size_bytes() const noexcept = 0;
     // Name for messages: a path as the caller gave it.
     virtual const std::string& name() const noexcept = 0;
-    // Fills all of `out` from `offset_bytes`; IO when the medium fails, CORRUPT_FILE when the source ends before (a file
-    // that shrank after it was opened included).  Threads: any-thread.
+    // Fills all of `out` from `offset_bytes`; IO when the medium fails, CORRUPT_FILE when the source ends before (a
+    // file that shrank after it was opened included).  Threads: any-thread.
     virtual Status read_at(std::uint64_t offset_bytes, std::span<std::byte> out) const = 0;
 };
 

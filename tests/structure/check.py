@@ -109,6 +109,27 @@ for path in sorted((root / "lib").rglob("*.[ch]pp")):
             if re.search(pattern, code) and not (what.startswith("getenv") and path.name == "env.cpp"):
                 problems.append(f"{path.relative_to(root)}:{number}: {what}")
 
+# ---- every third-party header has its Debian package in the one list, and every listed header is used ----------------------
+listed = {}
+for line in (root / "cmake/debian-packages.txt").read_text().splitlines():
+    if line and not line.startswith("#"):
+        group, package, header = line.split()
+        if header != "-":
+            listed[header] = (group, package)
+third_party = {}
+OURS = set(rank) | {"mixtura", "cli", "support", "sys"}
+STANDARD = {"cpuid.h", "fcntl.h", "sched.h", "unistd.h", "dlfcn.h", "pthread.h", "fenv.h", "immintrin.h", "xmmintrin.h", "arm_neon.h",
+            "signal.h", "termios.h", "poll.h", "errno.h", "linux/futex.h", "stdio.h", "stdlib.h", "string.h", "stdint.h"}
+for folder in ("lib", "include", "capi", "examples", "tests"):
+    for path in sorted((root / folder).rglob("*.[ch]pp")):
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if (found := re.match(r"\s*#\s*include\s*<([^>]+)>", line)) and ("/" in found[1] or found[1].endswith((".h", ".hpp"))):
+                if found[1].split("/")[0] not in OURS and found[1] not in STANDARD:
+                    third_party.setdefault(found[1], f"{path.relative_to(root)}:{number}")
+problems += [f"{where}: <{header}> has no package in cmake/debian-packages.txt" for header, where in third_party.items() if header not in listed]
+problems += [f"cmake/debian-packages.txt: {package} is there for <{header}>, which nothing includes"
+             for header, (_, package) in listed.items() if header not in third_party]
+
 # ---- the top level is fixed ----------------------------------------------------------------------------------------------
 TOP = {"CMakeLists.txt", "include", "lib", "cuda", "capi", "examples", "tests", "cmake", "LICENSE", "README.md"}
 for path in root.iterdir():

@@ -1,7 +1,7 @@
 #include <mixtura/types.hpp>
 
-#include <catch2/catch.hpp>
 #include <array>
+#include <catch2/catch.hpp>
 #include <set>
 
 using namespace mixtura;

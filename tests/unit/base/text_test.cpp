@@ -18,8 +18,9 @@ TEST_CASE("untrusted text is shown without driving the terminal", "[base][short]
 
 TEST_CASE("UTF-8 is checked as RFC 3629 says", "[base][short]") {
     CHECK(is_utf8("aé€😀"));
-    for (const std::string_view broken : {"\x80"sv, "\xc0\x80"sv, "\xe0\x80\x80"sv, "\xed\xa0\x80"sv, "\xf4\x90\x80\x80"sv,
-                                          "\xf0\x80\x80\x80"sv, "\xe2\x82"sv, "\xf5\x80\x80\x80"sv, "\xc3("sv}) {
+    for (const std::string_view broken :
+         {"\x80"sv, "\xc0\x80"sv, "\xe0\x80\x80"sv, "\xed\xa0\x80"sv, "\xf4\x90\x80\x80"sv, "\xf0\x80\x80\x80"sv,
+          "\xe2\x82"sv, "\xf5\x80\x80\x80"sv, "\xc3("sv}) {
         CHECK_FALSE(is_utf8(broken));
     }
 }

@@ -1,0 +1,18 @@
+# Sourced by tests/run and examples/run.  need_packages GROUP…: installs what is missing of cmake/debian-packages.txt.
+need_packages() {
+    local list package missing=() sudo=()
+    list="$(dirname "${BASH_SOURCE[0]}")/debian-packages.txt"
+    while read -r package; do
+        # "ii " alone would also match packages that were removed and left their configuration.
+        [[ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" == installed ]] || missing+=("$package")
+    done < <(awk -v groups=" $* " '!/^#/ && index(groups, " " $1 " ") { print $2 }' "$list" | sort -u)
+    ((${#missing[@]})) || return 0
+    if ! command -v apt-get >/dev/null; then
+        echo "These packages are needed, and there is no apt-get to install them: ${missing[*]}" >&2
+        return 1
+    fi
+    [[ $EUID -eq 0 ]] || sudo=(sudo)
+    echo "Installing with apt: ${missing[*]}"
+    "${sudo[@]}" apt-get update -qq
+    "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
