@@ -7,7 +7,8 @@
 namespace mixtura::test {
 
 enum class FpMode { usual, flush_to_zero, upward, downward, towards_zero };
-inline constexpr std::array kFpModes{FpMode::usual, FpMode::flush_to_zero, FpMode::upward, FpMode::downward, FpMode::towards_zero};
+inline constexpr std::array kFpModes{FpMode::usual, FpMode::flush_to_zero, FpMode::upward, FpMode::downward,
+                                     FpMode::towards_zero};
 
 // Sets a mode for its lifetime, on the calling thread.
 class HostFpMode {

@@ -1,0 +1,54 @@
+// The block formats whose weights are small integers times a scale: what the integer kernels multiply.  A format is a
+// row of the table below; the file-layout reference, the packer and the panel kernels all read it, and the formula of
+// the product (README.md, "The product of integer formats") is written once for all of them.
+//
+// A unit is one block of the file (32 or 256 elements of one row).  Every group of 32 or 16 elements in it has a scale
+// s and, in some formats, a minimum m:   weight = s · q - m,   q = u - offset, or q = steps[u],  for the stored code u.
+#pragma once
+
+#include <mixtura/types.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace mixtura {
+
+inline constexpr std::int64_t kBlockColumns = 32;  // activations are quantised per 32, so products go by 32
+inline constexpr std::int64_t kUnitColumnsMax = 256;
+
+struct IntegerFormat {
+    DType dtype = DType::unknown;
+    std::int64_t unit_columns = 0;   // 32 or 256
+    std::int64_t group_columns = 0;  // 32 or 16
+    int code_bits = 0;               // bits of u; 8-bit codes are stored as u = q + 128
+    int offset = 0;
+    const std::int8_t* steps = nullptr;  // 16 values for formats that look q up
+    bool has_minimum = false;
+    bool has_group_codes = false;     // s = d · scale code, m = dmin · minimum code; else s = d, m = dmin
+    bool has_exponent_scale = false;  // d is the 8-bit exponent code of mxfp4, not an f16
+};
+
+// nullptr for a dtype that is no integer format.  Threads: any-thread.
+const IntegerFormat* integer_format(DType dtype) noexcept;
+
+// One unit's fields, unpacked.
+struct IntegerUnit {
+    std::uint16_t d;                           // f16 bits; mxfp4: exponent code
+    std::uint16_t dmin;                        // f16 bits
+    std::int8_t scales[kUnitColumnsMax / 16];  // scale codes of the groups
+    std::uint8_t minimums[kUnitColumnsMax / 16];
+    std::uint8_t codes[kUnitColumnsMax];  // u
+};
+
+// Reads the block at `block` (any alignment, dtype_info(format.dtype).block_bytes).  Every byte pattern is defined.
+void read_unit(const IntegerFormat& format, const std::byte* block, IntegerUnit& unit) noexcept;
+
+// Scale and minimum of a group.  The products are exact (f16 times at most 8 bits); q4_1 and q5_1 store -m.
+float group_scale(const IntegerFormat& format, std::uint16_t d, int scale_code) noexcept;
+float group_minimum(const IntegerFormat& format, std::uint16_t dmin, int minimum_code) noexcept;
+
+inline int integer_value(const IntegerFormat& format, std::uint8_t code) noexcept {
+    return format.steps != nullptr ? format.steps[code] : code - format.offset;
+}
+
+}  // namespace mixtura

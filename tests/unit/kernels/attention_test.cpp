@@ -1,0 +1,300 @@
+#include "kernels/attention.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "kernels/backend.hpp"
+#include "kernels/ref/ref.hpp"
+#include "parallel/thread_pool.hpp"
+#include "support/fp_modes.hpp"
+#include "support/tensors.hpp"
+#include "support/weights.hpp"
+
+using namespace mixtura;
+
+namespace {
+
+const KernelTable& reference() { return *backends()[0].table; }
+
+// One sequence of `keys` positions and the queries of the last `rows` of them, its pages in the order `seed` shuffles.
+// What lies in the pages beyond the sequence is NaN: whoever reads it and multiplies it by 0 is found out.
+struct Scene {
+    AttentionShape shape;
+    DType dtype;
+    std::int64_t keys, rows;
+    std::vector<float> queries, key_values, value_values;  // [rows, Q, D], [keys, KV, D], [keys, KV, Dv]
+    std::vector<float> sinks, slopes;
+    std::vector<std::int32_t> table;
+    std::vector<std::byte> key_pages, value_pages;
+
+    Scene(AttentionShape s, DType d, std::int64_t key_count, std::int64_t row_count, std::uint64_t seed)
+        : shape(s), dtype(d), keys(key_count), rows(row_count) {
+        queries = random(row_count * shape.query_heads * shape.key_width, seed, 2.0F);
+        key_values = random(keys * shape.kv_heads * shape.key_width, seed + 1, 1.0F);
+        value_values = random(keys * shape.kv_heads * shape.value_width, seed + 2, 1.0F);
+        sinks = random(shape.query_heads, seed + 3, 1.0F);
+        slopes = random(shape.query_heads, seed + 4, 0.1F);
+        place(seed);
+    }
+
+    static std::vector<float> random(std::int64_t count, std::uint64_t seed, float size) {
+        test::Random generator(seed);
+        std::vector<float> x(static_cast<std::size_t>(count));
+        for (float& value : x) value = size * generator.gaussian();
+        return x;
+    }
+
+    std::int64_t element_bytes() const { return dtype_info(dtype).block_bytes; }
+    std::int64_t page_bytes(std::int64_t width) const { return shape.kv_heads * 32 * width * element_bytes(); }
+
+    void place(std::uint64_t seed) {
+        const std::int64_t pages = (keys + 31) / 32;
+        table.resize(static_cast<std::size_t>(pages));
+        std::iota(table.begin(), table.end(), 0);
+        test::Random generator(seed);
+        for (std::size_t i = table.size(); i > 1; --i) std::swap(table[i - 1], table[generator.bits() % i]);
+        fill(key_pages, key_values, shape.key_width);
+        fill(value_pages, value_values, shape.value_width);
+    }
+
+    void fill(std::vector<std::byte>& pages, const std::vector<float>& values, std::int64_t width) {
+        pages.assign(static_cast<std::size_t>(static_cast<std::int64_t>(table.size()) * page_bytes(width)),
+                     std::byte{0xFF});
+        for (std::int64_t p = 0; p < keys; ++p) {
+            for (std::int64_t h = 0; h < shape.kv_heads; ++h) {
+                std::byte* at = pages.data() + table[static_cast<std::size_t>(p / 32)] * page_bytes(width) +
+                                (h * 32 + p % 32) * width * element_bytes();
+                reference().store_row(dtype, values.data() + (p * shape.kv_heads + h) * width, width, at);
+            }
+        }
+    }
+
+    AttentionCache cache() const {
+        return {.keys = {key_pages.data(), page_bytes(shape.key_width), shape.key_width * element_bytes()},
+                .values = {value_pages.data(), page_bytes(shape.value_width), shape.value_width * element_bytes()},
+                .key_head_stride_bytes = 32 * shape.key_width * element_bytes(),
+                .value_head_stride_bytes = 32 * shape.value_width * element_bytes(),
+                .dtype = dtype};
+    }
+
+    // In steps of `rows_at_once`; each step's keys end at its last row, as when the tokens arrive one after another.
+    std::vector<float> attend(const KernelTable& kernels, ParallelFor& threads, std::int64_t rows_at_once) const {
+        std::vector<float> y(static_cast<std::size_t>(rows * shape.query_heads * shape.value_width), -9.0F);
+        const std::int64_t q_stride = shape.query_heads * shape.key_width,
+                           y_stride = shape.query_heads * shape.value_width;
+        for (std::int64_t row = 0; row < rows; row += rows_at_once) {
+            const std::int64_t count = std::min(rows_at_once, rows - row);
+            const AttentionSequence sequence{.block_table = table.data(),
+                                             .first_row = 0,
+                                             .row_count = count,
+                                             .first_position = keys - rows + row,
+                                             .key_count = shape.is_causal ? keys - rows + row + count : keys};
+            attention(kernels, threads, shape, cache(), {&sequence, 1}, {queries.data() + row * q_stride, q_stride},
+                      {y.data() + row * y_stride, y_stride});
+        }
+        return y;
+    }
+
+    bool sees(std::int64_t position, std::int64_t key) const {
+        if (shape.is_causal && key > position) return false;
+        if (shape.window_tokens > 0 && key <= position - shape.window_tokens) return false;
+        return shape.chunk_tokens == 0 || key / shape.chunk_tokens == position / shape.chunk_tokens;
+    }
+
+    float cached(const std::vector<float>& values, std::size_t at) const {
+        std::byte bytes[4];
+        reference().store_row(dtype, &values[at], 1, bytes);
+        return ref::load_plain(dtype, bytes, 0);
+    }
+
+    // The formula, in f64, over rounded keys and values.
+    std::vector<double> exact() const {
+        std::vector<double> y;
+        for (std::int64_t row = 0; row < rows; ++row) {
+            for (std::int64_t h = 0; h < shape.query_heads; ++h) {
+                const std::int64_t kv = h / (shape.query_heads / shape.kv_heads), position = keys - rows + row;
+                std::vector<double> scores;
+                std::vector<std::int64_t> seen;
+                for (std::int64_t p = 0; p < keys; ++p) {
+                    if (!sees(position, p)) continue;
+                    double dot = 0;
+                    for (std::int64_t d = 0; d < shape.key_width; ++d) {
+                        dot +=
+                            static_cast<double>(queries[static_cast<std::size_t>(
+                                (row * shape.query_heads + h) * shape.key_width + d)]) *
+                            static_cast<double>(cached(
+                                key_values, static_cast<std::size_t>((p * shape.kv_heads + kv) * shape.key_width + d)));
+                    }
+                    dot *= static_cast<double>(shape.scale);
+                    if (shape.soft_cap > 0)
+                        dot =
+                            static_cast<double>(shape.soft_cap) * std::tanh(dot / static_cast<double>(shape.soft_cap));
+                    if (shape.slopes != nullptr)
+                        dot += static_cast<double>(shape.slopes[h]) * static_cast<double>(p - position);
+                    scores.push_back(dot);
+                    seen.push_back(p);
+                }
+                double top = shape.sinks != nullptr ? static_cast<double>(shape.sinks[h]) : -1e300;
+                for (const double score : scores) top = std::max(top, score);
+                double sum = shape.sinks != nullptr ? std::exp(static_cast<double>(shape.sinks[h]) - top) : 0;
+                for (const double score : scores) sum += std::exp(score - top);
+                for (std::int64_t d = 0; d < shape.value_width; ++d) {
+                    double out = 0;
+                    for (std::size_t i = 0; i < seen.size(); ++i) {
+                        out += std::exp(scores[i] - top) / sum *
+                               static_cast<double>(cached(
+                                   value_values,
+                                   static_cast<std::size_t>((seen[i] * shape.kv_heads + kv) * shape.value_width + d)));
+                    }
+                    y.push_back(out);
+                }
+            }
+        }
+        return y;
+    }
+};
+
+std::vector<Scene> scenes() {
+    std::vector<Scene> all;
+    const AttentionShape plain{.query_heads = 6, .kv_heads = 2, .key_width = 16, .value_width = 16, .scale = 0.25F};
+    const auto add = [&](AttentionShape shape, DType dtype, std::int64_t keys, std::int64_t rows, bool sinks = false,
+                         bool slopes = false) {
+        all.emplace_back(shape, dtype, keys, rows, 1 + all.size() * 10);
+        if (sinks) all.back().shape.sinks = all.back().sinks.data();
+        if (slopes) all.back().shape.slopes = all.back().slopes.data();
+    };
+    all.reserve(32);  // shapes point into their scene
+    for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+        add(plain, dtype, 1, 1);
+        add(plain, dtype, 37, 37);
+        add(plain, dtype, 700, 3);
+    }
+    AttentionShape odd = plain;
+    odd.key_width = 19;
+    odd.value_width = 11;
+    add(odd, DType::f32, 300, 70);
+    AttentionShape window = plain;
+    window.window_tokens = 40;
+    add(window, DType::f16, 600, 90, true);
+    AttentionShape chunked = plain;
+    chunked.chunk_tokens = 50;
+    add(chunked, DType::bf16, 330, 90);
+    AttentionShape capped = plain;
+    capped.soft_cap = 2.0F;
+    add(capped, DType::f32, 520, 20, false, true);
+    AttentionShape both_ways = plain;
+    both_ways.is_causal = false;
+    add(both_ways, DType::f32, 290, 290);
+    AttentionShape wide{.query_heads = 5, .kv_heads = 1, .key_width = 192, .value_width = 576, .scale = 0.07F};
+    add(wide, DType::f32, 270, 9, true, true);
+    AttentionShape many{.query_heads = 80, .kv_heads = 1, .key_width = 64, .value_width = 64, .scale = 0.125F};
+    add(many, DType::f16, 260, 5);
+    return all;
+}
+
+}  // namespace
+
+TEST_CASE("attention is what its formula says", "[kernels][short]") {
+    SerialFor alone;
+    for (const Scene& scene : scenes()) {
+        const std::vector<float> y = scene.attend(reference(), alone, scene.rows);
+        const std::vector<double> exact = scene.exact();
+        double difference = 0, largest = 0;
+        for (std::size_t i = 0; i < y.size(); ++i) {
+            difference = std::max(difference, std::fabs(static_cast<double>(y[i]) - exact[i]));
+            largest = std::max(largest, std::fabs(exact[i]));
+        }
+        INFO(dtype_name(scene.dtype) << " keys " << scene.keys);
+        CHECK(difference < 2e-6 * largest);
+    }
+}
+
+TEST_CASE("attention has the reference's bits on every back-end, in chunks of any size, on any threads, in any pages",
+          "[kernels][short]") {
+    for (Scene& scene : scenes()) {
+        SerialFor alone;
+        const std::vector<float> expected = scene.attend(reference(), alone, scene.rows);
+        for (const Backend& backend : backends()) {
+            if (!backend.is_supported) continue;
+            for (const std::int64_t at_once :
+                 {std::int64_t{1}, std::int64_t{7}, std::int64_t{16}, std::int64_t{33}, scene.rows}) {
+                auto pool = ThreadPool::create(static_cast<int>(1 + at_once % 3));
+                REQUIRE(pool);
+                INFO(backend.name << " " << dtype_name(scene.dtype) << " keys " << scene.keys << " at once "
+                                  << at_once);
+                REQUIRE(test::first_difference(scene.attend(*backend.table, **pool, at_once), expected) ==
+                        expected.size());
+            }
+            scene.place(99);
+            REQUIRE(test::first_difference(scene.attend(*backend.table, alone, scene.rows), expected) ==
+                    expected.size());
+            for (const test::FpMode mode : test::kFpModes) {
+                std::vector<float> y;
+                {
+                    const test::HostFpMode host(mode);
+                    y = scene.attend(*backend.table, alone, scene.rows);
+                }
+                REQUIRE(test::first_difference(y, expected) == expected.size());
+            }
+        }
+    }
+}
+
+TEST_CASE("sequences of one step do not see each other", "[kernels][short]") {
+    const AttentionShape shape{.query_heads = 4, .kv_heads = 2, .key_width = 32, .value_width = 32, .scale = 0.2F};
+    const Scene a(shape, DType::f16, 100, 3, 1), b(shape, DType::f16, 400, 20, 2);
+    SerialFor alone;
+    const std::vector<float> ya = a.attend(reference(), alone, 3), yb = b.attend(reference(), alone, 20);
+    // Both caches as one: b's pages behind a's.
+    std::vector<std::byte> keys = a.key_pages, values = a.value_pages;
+    keys.insert(keys.end(), b.key_pages.begin(), b.key_pages.end());
+    values.insert(values.end(), b.value_pages.begin(), b.value_pages.end());
+    std::vector<std::int32_t> table = b.table;
+    for (std::int32_t& page : table) page += static_cast<std::int32_t>(a.table.size());
+    AttentionCache cache = a.cache();
+    cache.keys.base = keys.data();
+    cache.values.base = values.data();
+    std::vector<float> queries = b.queries;
+    queries.insert(queries.end(), a.queries.begin(), a.queries.end());
+    const AttentionSequence sequences[] = {
+        {.block_table = table.data(), .first_row = 0, .row_count = 20, .first_position = 380, .key_count = 400},
+        {.block_table = a.table.data(), .first_row = 20, .row_count = 3, .first_position = 97, .key_count = 100}};
+    for (const Backend& backend : backends()) {
+        if (!backend.is_supported) continue;
+        std::vector<float> y(23 * 128);
+        auto pool = ThreadPool::create(3);
+        attention(*backend.table, **pool, shape, cache, sequences, {queries.data(), 128}, {y.data(), 128});
+        CHECK(test::first_difference({y.data(), 20 * 128}, yb) == yb.size());
+        CHECK(test::first_difference({y.data() + 20 * 128, 3 * 128}, ya) == ya.size());
+    }
+}
+
+TEST_CASE("a NaN in a later token's key or value stays with the tokens that see it", "[kernels][short]") {
+    const AttentionShape shape{.query_heads = 2, .kv_heads = 1, .key_width = 16, .value_width = 16, .scale = 0.25F};
+    Scene scene(shape, DType::f32, 60, 60, 5);
+    SerialFor alone;
+    const std::vector<float> expected = scene.attend(reference(), alone, 60);
+    scene.key_values[40 * 16 + 3] = std::numeric_limits<float>::quiet_NaN();
+    scene.value_values[50 * 16 + 3] = std::numeric_limits<float>::infinity();
+    scene.place(6);
+    for (const Backend& backend : backends()) {
+        if (!backend.is_supported) continue;
+        const std::vector<float> y = scene.attend(*backend.table, alone, 60);
+        CHECK(test::first_difference({y.data(), 40 * 32}, {expected.data(), 40 * 32}) == 40 * 32);
+        for (std::size_t i = 40 * 32; i < y.size(); ++i) CHECK(std::isnan(y[i]));
+    }
+}
+
+TEST_CASE("a token that sees nothing gives zeros", "[kernels][short]") {
+    const AttentionShape shape{.query_heads = 2, .kv_heads = 1, .key_width = 16, .value_width = 16, .scale = 0.25F};
+    const Scene scene(shape, DType::f32, 4, 1, 7);
+    std::vector<float> y(32, 3.0F);
+    const AttentionSequence sequence{
+        .block_table = scene.table.data(), .first_row = 0, .row_count = 1, .first_position = 3, .key_count = 0};
+    SerialFor alone;
+    attention(reference(), alone, shape, scene.cache(), {&sequence, 1}, {scene.queries.data(), 32}, {y.data(), 32});
+    CHECK(y == std::vector<float>(32, 0.0F));
+}
