@@ -37,26 +37,27 @@ using LogitsCallback = std::function<Flow(std::span<float> logits, const TokenHi
 
 // How the next token is chosen.  A field that is unset takes the model's default (fill_unset) and, where that is unset
 // too, the value named here, which changes nothing; so zero can say "off" against a model's default.  The steps run in
-// the order of the fields, which is that of Hugging Face transformers.  Ties at a cut are all kept.
+// the order of the fields, which is that of Hugging Face transformers.  Ties at a cut are all kept.  (Every field has an
+// initialiser, so that a host's -Wextra is quiet about those a designated initialiser leaves out.)
 struct SamplingOptions {
-    std::vector<LogitBias> logit_bias;         // at most one a token
-    std::optional<float> repetition_penalty;   // 1; > 0; divides positive logits of prompt and output tokens, multiplies negative
-    std::optional<float> presence_penalty;     // 0; taken off the logit of every token in the output
-    std::optional<float> frequency_penalty;    // 0; the same, times how often the token is in the output
-    std::optional<std::int32_t> no_repeat_ngram;  // 0 = off; no run of n tokens, prompt included, occurs twice
-    LogitsCallback edit_logits;
-    std::optional<float> temperature;          // 1; 0 takes the likeliest token (the lowest id on a tie) and skips the rest
-    std::optional<std::int32_t> top_k;         // 0 = off; the k likeliest tokens
-    std::optional<float> top_p;                // 1 = off; in (0, 1]: the likeliest tokens that together reach p
-    std::optional<float> min_p;                // 0 = off; in [0, 1]: tokens with at least this share of the likeliest one's probability
-    std::optional<float> typical_p;            // 1 = off; in (0, 1]: the tokens nearest to the mean surprise that together reach p
+    std::vector<LogitBias> logit_bias = {};            // at most one a token
+    std::optional<float> repetition_penalty = {};      // 1; > 0; a token of prompt or output: logit / r, if negative · r
+    std::optional<float> presence_penalty = {};        // 0; taken off the logit of every token in the output
+    std::optional<float> frequency_penalty = {};       // 0; the same, times how often the token is in the output
+    std::optional<std::int32_t> no_repeat_ngram = {};  // 0 = off; no run of n tokens, prompt included, comes twice
+    LogitsCallback edit_logits = {};
+    std::optional<float> temperature = {};             // 1; 0: the likeliest token (lowest id on a tie), no filters
+    std::optional<std::int32_t> top_k = {};            // 0 = off; the k likeliest tokens
+    std::optional<float> top_p = {};                   // 1 = off; (0, 1]: the likeliest that together reach p
+    std::optional<float> min_p = {};                   // 0 = off; [0, 1]: those of p times the likeliest, or more
+    std::optional<float> typical_p = {};               // 1 = off; (0, 1]: those nearest to the mean surprise, up to p
 
-    std::optional<std::uint64_t> seed;         // 0
-    std::uint64_t completion = 0;              // which of several answers to one prompt: each draws other numbers
+    std::optional<std::uint64_t> seed = {};            // 0
+    std::uint64_t completion = 0;                      // which of several answers to one prompt: each draws its own
 
     // Unset: none.  n >= 0: the logprob of the chosen token and of the n likeliest, in the model's own distribution (the
     // logits as given, before any step above).
-    std::optional<std::int32_t> logprobs;
+    std::optional<std::int32_t> logprobs = {};
 
     // Takes each unset number from `defaults`, e.g. the model's generation_config.json.
     void fill_unset(const SamplingOptions& defaults) noexcept;
@@ -71,8 +72,8 @@ struct TokenLogprob {
 
 struct Sampled {
     TokenId token = 0;
-    float probability = 1.0F;            // in the distribution it was drawn from, after every step; 1 at temperature 0
-    std::optional<float> logprob;        // where SamplingOptions::logprobs asks for it
+    float probability = 1.0F;             // in the distribution it was drawn from, after every step; 1 at temperature 0
+    std::optional<float> logprob;         // where SamplingOptions::logprobs asks for it
     std::vector<TokenLogprob> likeliest;  // descending, ties by id; at most SamplingOptions::logprobs
 };
 
@@ -117,9 +118,9 @@ enum class FinishReason : std::int32_t {
 std::string_view finish_reason_name(FinishReason reason) noexcept;  // "stop_token"; static storage
 
 struct StopOptions {
-    std::optional<std::vector<TokenId>> tokens;  // unset: the model's end tokens; empty: none
-    std::vector<std::string> strings;            // not empty each; compared byte by byte
-    std::optional<std::int64_t> max_tokens;      // unset: until something else ends it; the stop token is not counted
+    std::optional<std::vector<TokenId>> tokens = {};  // unset: the model's end tokens; empty: none
+    std::vector<std::string> strings = {};            // not empty each; compared byte by byte
+    std::optional<std::int64_t> max_tokens = {};      // unset: until something else ends it; the stop token is not counted
 
     // INVALID_ARGUMENT: an empty stop string, one above 64 KiB, more than 1,024 of them, max_tokens below 0.
     Status check() const noexcept;

@@ -19,7 +19,9 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // What one call needs and the next may overwrite.
 struct Scratch {
-    std::vector<float> edited;  // [V]
+    std::vector<float> edited;              // [V]
+    std::vector<float> given_block_maxima;  // [ceil(V / kBlockLogits)]
+    std::vector<float> edited_block_maxima;
     Distribution distribution;
 };
 
@@ -61,9 +63,10 @@ struct Sampler::State {
     TokenCounts counts;
 
     struct Prepared {
-        std::span<const float> logits;  // the caller's, or their edited copy
-        float maximum;                  // of these
-        float given_maximum;            // of the caller's
+        std::span<const float> logits;        // the caller's, or their edited copy
+        std::span<const float> block_maxima;  // of these
+        float maximum;                        // of these
+        float given_maximum;                  // of the caller's
     };
     Result<Prepared> prepare(std::span<const float> given, const TokenHistory& history);
     Status edit(std::span<float> logits, const TokenHistory& history);
@@ -113,19 +116,20 @@ Result<Sampler::State::Prepared> Sampler::State::prepare(std::span<const float> 
         return error(StatusCode::invalid_argument, given.size(), " logits are given, expected ", vocabulary_size);
     }
     if (history.prompt_count > history.tokens.size()) return check_history(history, history.tokens.size(), 0);
-    const LogitScan scan = scan_logits(given);
+    const LogitScan scan = scan_logits(given, scratch->given_block_maxima);
     if (scan.has_nan) return refuse_nan(given, "");
 
-    Prepared prepared{given, scan.maximum, scan.maximum};
+    Prepared prepared{given, scratch->given_block_maxima, scan.maximum, scan.maximum};
     const bool edits = !options.logit_bias.empty() || penalties.change_anything() ||
                        options.no_repeat_ngram.value_or(0) > 0 || options.edit_logits;
     if (edits) {
         std::vector<float>& edited = scratch->edited;
         edited.assign(given.begin(), given.end());
         MIXTURA_RETURN_IF_ERROR(edit(edited, history));
-        const LogitScan after = scan_logits(edited);
+        const LogitScan after = scan_logits(edited, scratch->edited_block_maxima);
         if (after.has_nan) return refuse_nan(edited, " after bias, penalties and edit_logits");
         prepared.logits = edited;
+        prepared.block_maxima = scratch->edited_block_maxima;
         prepared.maximum = after.maximum;
     }
     if (prepared.maximum == -kInfinity) {
@@ -150,7 +154,7 @@ void Sampler::State::add_logprobs(std::span<const float> given, float maximum, S
     };
     sampled.logprob = logprob(static_cast<std::uint32_t>(sampled.token));
     const std::size_t count = std::min(static_cast<std::size_t>(*options.logprobs), given.size());
-    for (const std::uint32_t token : scratch->distribution.largest(given, count)) {
+    for (const std::uint32_t token : scratch->distribution.largest(given, scratch->given_block_maxima, count)) {
         sampled.likeliest.push_back({static_cast<TokenId>(token), logprob(token)});
     }
 }
@@ -165,7 +169,7 @@ Result<Sampled> Sampler::sample(std::span<const float> logits, const TokenHistor
             sampled.token = static_cast<TokenId>(best - prepared.logits.begin());
         } else {
             Distribution& distribution = s.scratch->distribution;
-            distribution.build(prepared.logits, prepared.maximum, s.filters);
+            distribution.build(prepared.logits, prepared.maximum, prepared.block_maxima, s.filters);
             const Distribution::Draw draw =
                 distribution.draw(uniform(s.options.seed.value_or(0), history.tokens.size(), s.options.completion));
             sampled.token = static_cast<TokenId>(draw.token);
@@ -185,7 +189,7 @@ Result<std::vector<float>> Sampler::probabilities(std::span<const float> logits,
             const auto best = std::find(prepared.logits.begin(), prepared.logits.end(), prepared.maximum);
             out[static_cast<std::size_t>(best - prepared.logits.begin())] = 1.0F;
         } else {
-            s.scratch->distribution.build(prepared.logits, prepared.maximum, s.filters);
+            s.scratch->distribution.build(prepared.logits, prepared.maximum, prepared.block_maxima, s.filters);
             s.scratch->distribution.write(out);
         }
         return out;

@@ -1,5 +1,6 @@
 #include "sampler/scan.hpp"
 
+#include <algorithm>
 #include <limits>
 
 namespace mixtura {
@@ -7,28 +8,43 @@ namespace {
 
 constexpr std::size_t kLanes = 16;  // constant inner loops of 16, which compilers turn into vectors at -O2
 
-}  // namespace
-
-LogitScan scan_logits(std::span<const float> logits) noexcept {
+// One block; `bad` becomes true where it holds a NaN.
+float block_maximum(const float* x, std::size_t count, bool& bad) noexcept {
     float maximum[kLanes];
     for (float& lane : maximum) lane = -std::numeric_limits<float>::infinity();
-    int bad[kLanes] = {};
-    const float* x = logits.data();
-    std::size_t left = logits.size();
-    for (; left >= kLanes; left -= kLanes, x += kLanes) {
+    float trace[kLanes] = {};  // 0, or NaN once a NaN came by: NaN · 0 is NaN, and so is infinity · 0, told apart below
+    for (; count >= kLanes; count -= kLanes, x += kLanes) {
         for (std::size_t i = 0; i < kLanes; ++i) {
             maximum[i] = x[i] > maximum[i] ? x[i] : maximum[i];  // false for NaN, which is thereby passed over
-            bad[i] |= x[i] != x[i] ? 1 : 0;
+            trace[i] += x[i] * 0.0F;
         }
     }
-    for (std::size_t i = 0; i < left; ++i) {
+    for (std::size_t i = 0; i < count; ++i) {
         maximum[i] = x[i] > maximum[i] ? x[i] : maximum[i];
-        bad[i] |= x[i] != x[i] ? 1 : 0;
+        trace[i] += x[i] * 0.0F;
     }
-    LogitScan scan{maximum[0], bad[0] != 0};
-    for (std::size_t i = 1; i < kLanes; ++i) {
-        if (maximum[i] > scan.maximum) scan.maximum = maximum[i];
-        scan.has_nan |= bad[i] != 0;
+    for (std::size_t width = kLanes / 2; width > 0; width /= 2) {
+        for (std::size_t i = 0; i < width; ++i) {
+            maximum[i] = maximum[i + width] > maximum[i] ? maximum[i + width] : maximum[i];
+            trace[i] += trace[i + width];
+        }
+    }
+    bad = trace[0] != trace[0];
+    return maximum[0];
+}
+
+}  // namespace
+
+LogitScan scan_logits(std::span<const float> logits, std::vector<float>& block_maxima) {
+    block_maxima.resize((logits.size() + kBlockLogits - 1) / kBlockLogits);
+    LogitScan scan{-std::numeric_limits<float>::infinity(), false};
+    for (std::size_t block = 0; block < block_maxima.size(); ++block) {
+        const std::size_t first = block * kBlockLogits;
+        const std::span<const float> part = logits.subspan(first, std::min(kBlockLogits, logits.size() - first));
+        bool bad = false;
+        block_maxima[block] = block_maximum(part.data(), part.size(), bad);
+        if (bad && first_nan(part) < part.size()) scan.has_nan = true;
+        if (block_maxima[block] > scan.maximum) scan.maximum = block_maxima[block];
     }
     return scan;
 }
