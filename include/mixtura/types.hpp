@@ -13,6 +13,9 @@ namespace mixtura {
 
 using TokenId = std::int32_t;
 
+// What a callback answers: go on, or end the request (which then reports CALLBACK_STOPPED or FinishReason::callback).
+enum class Flow : std::int32_t { go_on = 0, stop = 1 };
+
 // What one tensor's bytes mean.  The first part are the plain types of safetensors, the second GGUF's block formats.
 // The numbers are ours and permanent (they cross the C ABI); a file's own numbering is translated by its reader.
 enum class DType : std::int32_t {

@@ -1,0 +1,161 @@
+// KVCache: the keys and values of many sequences, in blocks of 32 tokens that sequences share until one of them writes.
+// Usable alone: describe the layers, append tokens, write their rows, read blocks from your own attention.
+//
+// A block belongs to one layer group and holds 32 consecutive positions of every layer in it.  Within a block each
+// layer's planes lie one after another, each 64-byte aligned, and a plane is [head][32 tokens][size]: what an attention
+// kernel streams for one head, the 32 keys and then the 32 values, is contiguous.  Position p is token p mod 32 of the
+// sequence's block p div 32.
+#pragma once
+
+#include <mixtura/status.hpp>
+#include <mixtura/types.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace mixtura {
+
+inline constexpr std::int64_t kKVBlockTokens = 32;
+
+// One matrix row a token leaves behind: the keys of a layer, or its values, or the one latent row of latent attention.
+struct KVPlane {
+    std::int64_t heads = 0;
+    std::int64_t size = 0;       // elements of one head's row
+    DType dtype = DType::f16;    // f32, f16 or bf16
+};
+
+struct KVLayer {
+    std::vector<KVPlane> planes = {};  // by convention keys, then values; none for a layer that keeps nothing
+    std::size_t group = 0;
+};
+
+// Layers of one group see equally far back, so their blocks are taken and released together.
+struct KVGroup {
+    std::int64_t window_tokens = 0;  // a query at q sees (q - window, q]; 0 = no window
+    std::int64_t chunk_tokens = 0;   // a query at q sees from the last multiple of it up to q; 0 = no chunks
+};
+
+struct KVDescription {
+    std::vector<KVLayer> layers = {};
+    std::vector<KVGroup> groups = {KVGroup{}};
+    std::int64_t tokens_max = 2'147'483'647;     // of one sequence
+    // Of all blocks, in use or kept for reuse; unset: what the machine, or this process' cgroup, has.
+    std::optional<std::uint64_t> bytes_max = {};
+
+    // `layers` alike layers of grouped-query attention in one group that sees everything.
+    static KVDescription uniform(std::int64_t layers, std::int64_t kv_heads, std::int64_t head_size, DType dtype);
+};
+
+enum class SequenceId : std::uint64_t {};  // never given twice by one cache
+
+// Where a plane lies in each block.
+struct KVPlaneView {
+    std::size_t offset_bytes = 0;
+    std::size_t head_stride_bytes = 0;   // 32 · row_stride_bytes
+    std::size_t row_stride_bytes = 0;    // size · bytes of dtype
+    std::int64_t heads = 0;
+    std::int64_t size = 0;
+    DType dtype = DType::f16;
+};
+
+// One layer of one sequence, for reading.  Valid until the cache's next append, truncate, release_before,
+// free_sequence or import_sequence.
+struct KVView {
+    std::span<const std::byte* const> blocks;  // blocks[i] holds positions 32 · (first_block + i) to … + 31
+    std::int64_t first_block = 0;              // blocks below it were released
+    std::int64_t length_tokens = 0;            // positions at or above it are not to be read
+    std::span<const KVPlaneView> planes;
+
+    // The row of `head` at `position`, of planes[plane].size elements; 32 · first_block <= position < length_tokens.
+    const std::byte* row(std::size_t plane, std::int64_t head, std::int64_t position) const noexcept {
+        const KVPlaneView& p = planes[plane];
+        return blocks[static_cast<std::size_t>(position / kKVBlockTokens - first_block)] + p.offset_bytes +
+               static_cast<std::size_t>(head) * p.head_stride_bytes +
+               static_cast<std::size_t>(position % kKVBlockTokens) * p.row_stride_bytes;
+    }
+};
+
+struct KVMemory {
+    std::uint64_t bytes_max = 0;
+    std::uint64_t bytes_held = 0;    // taken from the system; never above bytes_max
+    std::uint64_t bytes_used = 0;    // of these, in blocks that a sequence holds
+    std::uint64_t blocks_used = 0;
+    std::uint64_t blocks_shared = 0;  // held by two sequences or more
+    std::uint64_t blocks_free = 0;   // kept for reuse
+    std::uint64_t sequences = 0;
+    std::uint64_t tokens = 0;        // sum of the sequences' lengths
+};
+
+class KVCache {
+  public:
+    // INVALID_ARGUMENT where the description contradicts itself or a block would exceed 1 TiB.  Takes no block yet.
+    static Result<KVCache> create(KVDescription description) noexcept;
+
+    // Block bytes that one sequence of `tokens` tokens needs when at most `step_tokens` are appended at once and
+    // release_before follows every step.  Errors as create().   Threads: any-thread.
+    static Result<std::uint64_t> bytes_needed(const KVDescription& description, std::int64_t tokens,
+                                              std::int64_t step_tokens) noexcept;
+
+    const KVDescription& description() const noexcept;
+    KVMemory memory() const noexcept;
+
+    // Sequences.  Every function that takes a SequenceId gives NOT_FOUND for one that is freed or was never given.
+    Result<SequenceId> create_sequence() noexcept;
+    // A second sequence with the same content, which shares all blocks; whichever writes into a shared block first gets
+    // a copy of the tokens it holds.
+    Result<SequenceId> fork(SequenceId sequence) noexcept;
+    Status free_sequence(SequenceId sequence) noexcept;
+    Result<std::int64_t> length(SequenceId sequence) const noexcept;
+
+    // Reserves the next `count` positions (zeroed) and gives the first.  OUT_OF_RANGE beyond tokens_max;
+    // BUDGET_EXCEEDED, OUT_OF_HOST_MEMORY.  On failure every sequence and every byte is as before.
+    Result<std::int64_t> append(SequenceId sequence, std::int64_t count) noexcept;
+    // Forgets the positions from `length` on.  OUT_OF_RANGE above the length, or where a token appended at `length`
+    // would see a position that was released.
+    Status truncate(SequenceId sequence, std::int64_t length) noexcept;
+    // Releases the group's blocks that lie wholly below `position`.  OUT_OF_RANGE where the next token appended would
+    // still see one of the positions below it: first_visible() is the highest that is allowed.
+    Status release_before(SequenceId sequence, std::size_t group, std::int64_t position) noexcept;
+    // The lowest position that the next token appended sees in this group.
+    Result<std::int64_t> first_visible(SequenceId sequence, std::size_t group) const noexcept;
+    // The lowest position whose block is still there: a multiple of 32.
+    Result<std::int64_t> kept_from(SequenceId sequence, std::size_t group) const noexcept;
+
+    // Stores rows [T, heads · size] f32 at positions first to first + T - 1, rounded to nearest even where the plane is
+    // narrower than f32 (beyond its range: to infinity).  OUT_OF_RANGE outside the kept positions; BAD_STATE where a
+    // block is shared with a fork, whose content this would change.
+    // Threads: calls for different rows may run at once, with each other and with reads of other rows.
+    Status write(SequenceId sequence, std::size_t layer, std::size_t plane, std::int64_t first,
+                 std::span<const float> rows) noexcept;
+    // The same rows back, exactly as stored.  Any-thread beside other const members.
+    Status read(SequenceId sequence, std::size_t layer, std::size_t plane, std::int64_t first,
+                std::span<float> rows) const noexcept;
+    Result<KVView> view(SequenceId sequence, std::size_t layer) const noexcept;
+
+    // Gives the blocks kept for reuse back to the system.
+    void trim() noexcept;
+
+    // A sequence as bytes, to be kept and read back by a cache of the same layers and groups (its limits may differ).
+    // The bytes are checked in full before anything is taken: UNKNOWN_FORMAT, VERSION_MISMATCH, CORRUPT_FILE,
+    // INVALID_ARGUMENT for other layers; then the errors of append().
+    Result<std::vector<std::byte>> export_sequence(SequenceId sequence) const noexcept;
+    Result<SequenceId> import_sequence(std::span<const std::byte> bytes) noexcept;
+
+    // Threads, where nothing else is said: const members any-thread, as long as no other member runs; the others
+    // per-object.   Blocks: no.
+    KVCache(KVCache&&) noexcept;
+    KVCache& operator=(KVCache&&) noexcept;
+    ~KVCache();
+
+    struct State;
+
+  private:
+    explicit KVCache(std::unique_ptr<State> state) noexcept;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace mixtura

@@ -1,0 +1,119 @@
+#include "cache/layout.hpp"
+
+#include <algorithm>
+
+#include "base/checked.hpp"
+#include "base/error.hpp"
+
+namespace mixtura {
+namespace {
+
+constexpr std::size_t kAlignmentBytes = 64;                        // a cache line, and the widest vector
+constexpr std::uint64_t kBlockBytesMax = std::uint64_t{1} << 40;   // no machine's block; keeps sums of them in 64 bits
+constexpr std::size_t kLayersMax = 65'536;
+constexpr std::size_t kPlanesMax = 8;
+
+bool is_storage(DType dtype) noexcept { return dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16; }
+
+Status check_plane(const KVPlane& plane, std::size_t layer, std::size_t index) {
+    if (plane.heads < 1 || plane.size < 1) {
+        return error(StatusCode::invalid_argument, "plane ", index, " of layer ", layer, " is ", plane.heads,
+                     " heads of ", plane.size, " elements, expected at least 1 of each");
+    }
+    if (!is_storage(plane.dtype)) {
+        return error(StatusCode::invalid_argument, "plane ", index, " of layer ", layer, " is of dtype ",
+                     dtype_name(plane.dtype), ", expected f32, f16 or bf16");
+    }
+    return {};
+}
+
+// Sets where the plane lies and moves `used` behind it; false where a block would grow too large.
+bool place(const KVPlane& plane, std::uint64_t& used, KVPlaneView& view) {
+    const auto element = static_cast<std::uint64_t>(dtype_info(plane.dtype).block_bytes);
+    const auto row = checked_multiply(static_cast<std::uint64_t>(plane.size), element);
+    if (!row) return false;
+    const auto head = checked_multiply(*row, static_cast<std::uint64_t>(kKVBlockTokens));
+    if (!head) return false;
+    const auto bytes = checked_multiply(*head, static_cast<std::uint64_t>(plane.heads));
+    const auto end = bytes ? checked_add(used, *bytes) : std::nullopt;
+    const auto aligned = end ? checked_align_up(*end, std::uint64_t{kAlignmentBytes}) : std::nullopt;
+    if (!aligned || *aligned > kBlockBytesMax) return false;
+    view = {static_cast<std::size_t>(used), static_cast<std::size_t>(*head), static_cast<std::size_t>(*row),
+            plane.heads, plane.size, plane.dtype};
+    used = *aligned;
+    return true;
+}
+
+Status check_limits(const KVDescription& description) {
+    if (description.layers.empty() || description.layers.size() > kLayersMax) {
+        return error(StatusCode::invalid_argument, "the cache has ", description.layers.size(),
+                     " layers, expected 1 to ", kLayersMax);
+    }
+    if (description.groups.empty() || description.groups.size() > description.layers.size()) {
+        return error(StatusCode::invalid_argument, "the cache has ", description.groups.size(),
+                     " layer groups, expected 1 to ", description.layers.size(), ", the number of layers");
+    }
+    for (std::size_t group = 0; group < description.groups.size(); ++group) {
+        const auto& [window, chunk] = description.groups[group];
+        if (window < 0 || chunk < 0 || (window > 0 && chunk > 0)) {
+            return error(StatusCode::invalid_argument, "layer group ", group, " has a window of ", window,
+                         " tokens and chunks of ", chunk, ", expected neither below 0 and one of them 0");
+        }
+    }
+    constexpr std::int64_t kTokensMax = 2'147'483'647;  // positions are i32 in every kernel
+    if (description.tokens_max < 1 || description.tokens_max > kTokensMax) {
+        return error(StatusCode::invalid_argument, "tokens_max is ", description.tokens_max, ", expected 1 to ",
+                     kTokensMax);
+    }
+    return {};
+}
+
+}  // namespace
+
+KVDescription KVDescription::uniform(std::int64_t layers, std::int64_t kv_heads, std::int64_t head_size, DType dtype) {
+    const KVPlane plane{kv_heads, head_size, dtype};
+    KVDescription description;
+    description.layers.assign(static_cast<std::size_t>(std::max<std::int64_t>(layers, 0)), KVLayer{{plane, plane}, 0});
+    return description;
+}
+
+Result<KVLayout> KVLayout::create(const KVDescription& description) {
+    MIXTURA_RETURN_IF_ERROR(check_limits(description));
+    KVLayout layout;
+    layout.planes.resize(description.layers.size());
+    for (const KVGroup& rule : description.groups) layout.groups.push_back({rule, 0, 0, {}});
+    for (std::size_t layer = 0; layer < description.layers.size(); ++layer) {
+        const auto& [planes, group_index] = description.layers[layer];
+        if (group_index >= layout.groups.size()) {
+            return error(StatusCode::invalid_argument, "layer ", layer, " is in group ", group_index,
+                         ", expected one below ", layout.groups.size());
+        }
+        if (planes.size() > kPlanesMax) {
+            return error(StatusCode::invalid_argument, "layer ", layer, " has ", planes.size(),
+                         " planes, expected at most ", kPlanesMax);
+        }
+        Group& group = layout.groups[group_index];
+        group.layers.push_back(layer);
+        for (std::size_t plane = 0; plane < planes.size(); ++plane) {
+            MIXTURA_RETURN_IF_ERROR(check_plane(planes[plane], layer, plane));
+            std::uint64_t used = group.block_bytes;
+            KVPlaneView view;
+            if (!place(planes[plane], used, view)) {
+                return error(StatusCode::invalid_argument, "a block of layer group ", group_index, " exceeds ",
+                             kBlockBytesMax, " bytes at plane ", plane, " of layer ", layer);
+            }
+            group.block_bytes = static_cast<std::size_t>(used);
+            group.token_bytes += view.row_stride_bytes * static_cast<std::size_t>(view.heads);
+            layout.planes[layer].push_back(view);
+        }
+    }
+    return layout;
+}
+
+std::int64_t first_visible_position(const KVGroup& rule, std::int64_t position) noexcept {
+    if (rule.window_tokens > 0) return std::max<std::int64_t>(0, position - rule.window_tokens + 1);
+    if (rule.chunk_tokens > 0) return position - position % rule.chunk_tokens;
+    return 0;
+}
+
+}  // namespace mixtura

@@ -1,0 +1,65 @@
+// The distribution a token is drawn from: temperature, the filters, the draw.  Sampler fills it anew for every token; it
+// keeps its memory.  Candidates stand in id order throughout, three arrays side by side.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sampler/cut.hpp"
+
+namespace mixtura {
+
+class Distribution {
+  public:
+    struct Filters {
+        float temperature = 1.0F;  // > 0
+        std::size_t top_k = 0;     // 0 = off
+        float top_p = 1.0F;
+        float min_p = 0.0F;
+        float typical_p = 1.0F;
+    };
+
+    // p = softmax(logits / temperature), filtered.  logits [V] hold no NaN; `maximum` is the largest and above -inf,
+    // `block_maxima` those of scan_logits.  Where the maximum is +inf the limit is taken: the tokens at +inf share
+    // everything.
+    void build(std::span<const float> logits, float maximum, std::span<const float> block_maxima,
+               const Filters& filters);
+
+    struct Draw {
+        std::uint32_t token;
+        float probability;
+    };
+    // The first token, in id order, whose cumulative probability is above u, for u in [0, 1).
+    Draw draw(double u) const noexcept;
+
+    // out [V] = the probabilities.
+    void write(std::span<float> out) const noexcept;
+
+    // The ids of the `count` largest of any logits, descending, ties by id; fewer where the rest is -inf.  Overwrites
+    // the distribution; the ids are valid until it is built again.
+    std::span<const std::uint32_t> largest(std::span<const float> logits, std::span<const float> block_maxima,
+                                           std::size_t count);
+
+  private:
+    void reserve(std::size_t vocabulary_size);
+    void gather(std::span<const float> logits, std::span<const float> block_maxima, std::uint32_t least_key) noexcept;
+    std::uint32_t top_k_bound(std::span<const float> block_maxima, std::size_t k) noexcept;
+    void keep_top_k(std::size_t k) noexcept;
+    void keep_top_p(double p) noexcept;
+    void keep_min_p(float p) noexcept;
+    void keep_typical(double p) noexcept;
+    template <class Distance>
+    void keep_nearest(const Distance& distance, double target) noexcept;
+    template <class Keeps>
+    void keep(const Keeps& keeps) noexcept;
+
+    std::size_t count_ = 0;
+    std::vector<std::uint32_t> ids_;   // [count_], ascending
+    std::vector<float> scaled_;        // [count_] the logit at first, then (logit - maximum) / temperature, at most 0
+    std::vector<float> weights_;       // [count_] e^scaled, not normalised
+    CutBins bins_{};
+};
+
+}  // namespace mixtura
