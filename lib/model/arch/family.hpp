@@ -1,0 +1,34 @@
+// The families this version knows.  A family is one function from a configuration to an Architecture; adding one touches
+// this folder only: a file with the function, and a row in registry.cpp.
+#pragma once
+
+#include <mixtura/status.hpp>
+
+#include <initializer_list>
+#include <span>
+#include <string_view>
+
+#include "formats/model_files.hpp"
+#include "model/spec.hpp"
+
+namespace mixtura {
+
+// `index` answers only which tensors exist (tied heads, optional biases); shapes are checked when the weights are bound.
+using DescribeFamily = Result<Architecture> (*)(const ModelConfig& config, const WeightIndex& index);
+
+struct Family {
+    std::string_view hub_name;   // config.json's model_type
+    std::string_view gguf_name;  // general.architecture
+    DescribeFamily describe;
+};
+
+std::span<const Family> families() noexcept;
+
+// UNKNOWN_ARCHITECTURE, listing the known ones; else what the family says.
+Result<Architecture> describe_architecture(const ModelFiles& files);
+
+Result<Architecture> describe_llama(const ModelConfig& config, const WeightIndex& index);
+Result<Architecture> describe_gpt2(const ModelConfig& config, const WeightIndex& index);
+Result<Architecture> describe_bloom(const ModelConfig& config, const WeightIndex& index);
+
+}  // namespace mixtura

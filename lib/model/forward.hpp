@@ -1,0 +1,86 @@
+// The one forward pass: tokens of some sequences in, logits of the rows asked for out.  It reads a ModelSpec and nothing
+// of any family.  Every row's bits depend on its own sequence alone (design.md, the determinism rule).
+#pragma once
+
+#include <mixtura/kv_cache.hpp>
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "memory/aligned_buffer.hpp"
+#include "model/core.hpp"
+#include "parallel/parallel_for.hpp"
+
+namespace mixtura {
+
+// Consecutive rows of a step that belong to one sequence, at the positions the cache reserved for them.
+struct StepSequence {
+    SequenceId sequence{};
+    std::int64_t first_row = 0;
+    std::int64_t row_count = 0;
+    std::int64_t first_position = 0;
+};
+
+// A sequence whose hidden state stopped being finite: where it was seen first.
+struct NonFinite {
+    std::size_t sequence = 0;  // index into Step::sequences
+    std::int64_t layer = 0;    // layer count: in the logits; -1: in the embedding
+    std::int64_t position = 0;
+};
+
+// hidden [T, H] before layer `layer`, or after the final norm (layer = layer count); valid during the call.
+using HiddenCallback = std::function<void(std::int64_t layer, std::span<const float> hidden)>;
+
+struct Step {
+    std::span<const TokenId> tokens;              // [T], in [0, V)
+    std::span<const StepSequence> sequences;      // in row order, covering all T rows
+    std::span<const std::int64_t> logit_rows;     // rows whose logits are wanted, ascending
+    HiddenCallback on_hidden;                     // may be empty
+};
+
+class ForwardPass {
+  public:
+    // At most `rows_max` rows a step; the scratch memory for them is taken here.
+    static Result<ForwardPass> create(std::shared_ptr<const ModelCore> core, std::int64_t rows_max) noexcept;
+
+    // Bytes of scratch that create() takes.
+    static std::uint64_t scratch_bytes(const ModelSpec& spec, std::int64_t rows_max) noexcept;
+
+    // logits [logit_rows, V], overwritten.  `failed` gets each sequence that went non-finite; the others are unharmed.
+    // Threads: per-object.
+    Status run(const Step& step, KVCache& cache, ParallelFor& threads, std::span<float> logits, std::vector<NonFinite>& failed);
+
+    const ModelCore& core() const noexcept { return *core_; }
+
+  private:
+    // Slices of scratch_, [rows_max, width] each.
+    struct Scratch {
+        float *hidden, *normed, *query, *key, *value, *mixed, *gate, *up, *cosines, *sines;
+        ActivationBlock* blocks;
+    };
+
+    ForwardPass() = default;
+    void embed(const Step& step, ParallelFor& threads) noexcept;
+    Status attention_part(std::size_t layer, const Step& step, KVCache& cache, ParallelFor& threads);
+    void ffn_part(std::size_t layer, std::int64_t rows, ParallelFor& threads) noexcept;
+    void rotations(const RopeSpec& rope, const Step& step, ParallelFor& threads) noexcept;
+    // y = W x + b; `blocks_are_ready` says that the last call had the same x.
+    void linear(const Linear& weights, const float* x, std::int64_t rows, float* y, ParallelFor& threads, bool blocks_are_ready) noexcept;
+    void norm(const NormSpec& spec, const Norm& weights, const float* x, std::int64_t rows, std::int64_t width, float* y,
+              ParallelFor& threads) noexcept;
+    void find_non_finite(std::int64_t layer, const Step& step, ParallelFor& threads, std::vector<NonFinite>& failed);
+
+    std::shared_ptr<const ModelCore> core_;
+    std::int64_t rows_max_ = 0;
+    AlignedBuffer buffer_;
+    Scratch scratch_{};
+    std::vector<std::int32_t> positions_;
+    std::vector<unsigned char> bad_rows_;
+    std::vector<std::vector<float>> slopes_;  // per layer: ALiBi, [query heads]
+    std::vector<std::vector<const std::byte*>> block_tables_;
+    int ready_rope_ = -1;  // whose tables are in cosines, sines
+};
+
+}  // namespace mixtura

@@ -1,0 +1,41 @@
+// The views a forward pass reads, one field a role, and the bindings that fill them from a WeightMap.
+#pragma once
+
+#include <vector>
+
+#include "kernels/layout.hpp"
+#include "model/spec.hpp"
+#include "weights/weight_store.hpp"
+
+namespace mixtura {
+
+struct Linear {
+    PackedMatrix weight;          // [out, in]
+    const float* bias = nullptr;  // [out], or nullptr
+    bool is_present() const noexcept { return weight.data != nullptr; }
+};
+struct Norm {
+    const float* weight = nullptr;
+    const float* bias = nullptr;
+};
+
+struct LayerWeights {
+    Norm attention_norm, ffn_norm, query_norm, key_norm;
+    Linear query, key, value, output;
+    Linear gate, up, down;
+};
+
+struct ModelWeights {
+    PackedMatrix token_embedding;     // [V, H] in file rows
+    PackedMatrix position_embedding;  // [positions, H] in file rows; no data: none
+    Norm embedding_norm, final_norm;
+    Linear head;
+    std::vector<LayerWeights> layers;
+    std::vector<const float*> rope_factors;  // per ModelSpec::ropes; nullptr: none
+};
+
+// Everything `map` names, with the shapes `spec` asks for; the views in `weights` are filled when the bindings are loaded,
+// so it must stay where it is until then.
+std::vector<WeightBinding> bind_weights(const ModelSpec& spec, const WeightMap& map, ModelWeights& weights);
+
+}  // namespace mixtura

@@ -1,0 +1,59 @@
+// The model's weights in memory: each matrix read from its file with pread and packed into the layout the kernels read,
+// each vector as f32.  Owns the bytes; knows no forward pass.  A model hands in its bindings (role, source, expected
+// shape, where the view goes) and gets them filled.
+#pragma once
+
+#include <mixtura/status.hpp>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "formats/model_files.hpp"
+#include "kernels/layout.hpp"
+#include "memory/aligned_buffer.hpp"
+#include "parallel/parallel_for.hpp"
+#include "weights/source.hpp"
+
+namespace mixtura {
+
+// What a binding becomes in memory.
+enum class WeightForm {
+    packed,  // PackedMatrix for products
+    rows,    // [rows, columns] as the file stores them: embedding tables, read a row at a time
+    floats,  // f32 [rows, columns]: norms, biases, small tables
+};
+
+struct WeightBinding {
+    std::string role;          // "layers.3.attention.query", for messages and the report of bytes
+    WeightSource source;
+    std::int64_t rows = 0;     // of the matrix as [out, in]; a vector has rows = its length and columns = 1
+    std::int64_t columns = 1;
+    WeightForm form = WeightForm::packed;
+    PackedMatrix* matrix = nullptr;  // packed and rows: the view to fill (rows: dtype and file-order data)
+    const float** floats = nullptr;  // floats: the pointer to fill
+};
+
+// Called from the loading thread between pieces of work with bytes done and in all; false cancels (CANCELLED).
+using LoadProgress = std::function<bool(std::uint64_t bytes_done, std::uint64_t bytes_total)>;
+
+class WeightStore {
+  public:
+    // Checks every binding against the index, then allocates, reads and packs on all threads.  CORRUPT_FILE when a tensor
+    // is missing or has another shape, UNSUPPORTED for a dtype no kernel multiplies, OUT_OF_HOST_MEMORY, IO, CANCELLED.
+    static Result<WeightStore> load(const WeightIndex& index, const std::vector<WeightBinding>& bindings,
+                                    ParallelFor& threads, const LoadProgress& progress);
+
+    // Bytes load() would own, without reading anything; the same errors for what does not fit.
+    static Result<std::uint64_t> predicted_bytes(const WeightIndex& index, const std::vector<WeightBinding>& bindings);
+
+    std::uint64_t size_bytes() const noexcept { return size_bytes_; }
+
+    WeightStore() noexcept = default;
+
+  private:
+    std::vector<AlignedBuffer> buffers_;
+    std::uint64_t size_bytes_ = 0;
+};
+
+}  // namespace mixtura
