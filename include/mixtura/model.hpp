@@ -1,0 +1,72 @@
+// Model: a checkpoint's weights in memory, ready to multiply, with its tokenizer and chat template.  Immutable once open;
+// share it between threads, generations and chats.
+#pragma once
+
+#include <mixtura/chat_template.hpp>
+#include <mixtura/checkpoint.hpp>
+#include <mixtura/sampler.hpp>
+#include <mixtura/tokenizer.hpp>
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mixtura {
+
+struct ModelOptions {
+    int thread_count = 0;  // for loading; 0: as many as this process may keep busy
+    // Called on the opening thread with bytes loaded so far and in all; Flow::stop cancels (CANCELLED).
+    std::function<Flow(std::uint64_t bytes_done, std::uint64_t bytes_total)> on_progress = {};
+};
+
+// Weights of one role over all layers, as they will lie in memory.
+struct RoleMemory {
+    std::string role;  // "layers.#.ffn.up.weight"
+    std::uint64_t tensor_count = 0;
+    std::uint64_t size_bytes = 0;
+};
+
+// What opening a model and a context will take, from its headers alone.
+struct MemoryForecast {
+    std::vector<RoleMemory> roles;
+    std::uint64_t weight_bytes = 0;   // sum of the roles
+    std::uint64_t cache_bytes = 0;    // keys and values of one sequence of `context_tokens`
+    std::uint64_t scratch_bytes = 0;  // of a forward pass
+    std::int64_t context_tokens = 0;
+};
+
+class Model {
+  public:
+    // Opens what Checkpoint::open opens and loads its weights.  Errors: as there; UNKNOWN_ARCHITECTURE; UNSUPPORTED (a value
+    // of the configuration, or an element type, that this version does not compute with); OUT_OF_HOST_MEMORY; CANCELLED.
+    // Blocks on the disk.  Threads: any-thread.
+    static Result<Model> open(const std::string& path, const ModelOptions& options = {}) noexcept;
+
+    // Reads headers only.  `context_tokens` 0: the model's own context.  `cache_dtype`: f32, f16 or bf16.
+    static Result<MemoryForecast> forecast(const std::string& path, std::int64_t context_tokens = 0,
+                                           DType cache_dtype = DType::f16) noexcept;
+
+    // All const members: any-thread.  References and views live as long as the Model or a copy of it.
+    const std::string& path() const noexcept;
+    const ModelFacts& facts() const noexcept;
+    std::span<const std::string> warnings() const noexcept;  // of the checkpoint, and configuration keys that were not used
+    std::uint64_t weight_bytes() const noexcept;             // in memory
+    std::string_view backend() const noexcept;               // "avx512_vnni", …
+    const SamplingOptions& sampling_defaults() const noexcept;  // of generation_config.json; greedy where it states nothing
+
+    // What was found beside the weights, or why there is none; a model without a vocabulary still computes.
+    const Result<Tokenizer>& tokenizer() const noexcept;
+    const Result<ChatTemplate>& chat_template() const noexcept;
+
+    struct State;
+    const std::shared_ptr<const State>& state() const noexcept { return state_; }  // for the library's own use
+    explicit Model(std::shared_ptr<const State> state) noexcept : state_(std::move(state)) {}
+
+  private:
+    std::shared_ptr<const State> state_;  // shared by copies; immutable
+};
+
+}  // namespace mixtura

@@ -1,0 +1,78 @@
+#include <mixtura/model.hpp>
+
+#include "base/checked.hpp"
+#include "base/error.hpp"
+#include "model/arch/family.hpp"
+#include "model/cache_of_model.hpp"
+#include "model/forward.hpp"
+#include "model/model_state.hpp"
+#include "parallel/thread_pool.hpp"
+
+namespace mixtura {
+namespace {
+
+SamplingOptions sampling_from(const GenerationDefaults& stated) {
+    SamplingOptions sampling;
+    // A file that says nothing, or says not to sample, means the likeliest token: Hugging Face's default, and the only
+    // choice that needs no seed to be repeatable.
+    if (!stated.do_sample.value_or(false)) {
+        sampling.temperature = 0.0F;
+        return sampling;
+    }
+    const auto real = [](const std::optional<double>& value) {
+        return value ? std::optional(static_cast<float>(*value)) : std::nullopt;
+    };
+    sampling.temperature = real(stated.temperature);
+    sampling.top_p = real(stated.top_p);
+    sampling.min_p = real(stated.min_p);
+    sampling.typical_p = real(stated.typical_p);
+    sampling.repetition_penalty = real(stated.repetition_penalty);
+    if (stated.top_k) sampling.top_k = checked_cast<std::int32_t>(*stated.top_k);
+    return sampling;
+}
+
+}  // namespace
+
+Result<Model> Model::open(const std::string& path, const ModelOptions& options) noexcept {
+    return without_exceptions([&]() -> Result<Model> {
+        MIXTURA_ASSIGN_OR_RETURN(const std::unique_ptr<ThreadPool> threads, ThreadPool::create(options.thread_count));
+        const LoadProgress progress = [&](std::uint64_t done, std::uint64_t total) {
+            return !options.on_progress || options.on_progress(done, total) == Flow::go_on;
+        };
+        MIXTURA_ASSIGN_OR_RETURN(std::shared_ptr<const ModelCore> core, ModelCore::load(path, *threads, progress));
+        SamplingOptions sampling = sampling_from(core->generation);
+        MIXTURA_RETURN_IF_ERROR(sampling.check(core->spec.vocabulary_size));
+        return Model(std::make_shared<const State>(
+            State{std::move(core), Tokenizer::open(path), ChatTemplate::open(path), std::move(sampling)}));
+    });
+}
+
+Result<MemoryForecast> Model::forecast(const std::string& path, std::int64_t context_tokens, DType cache_dtype) noexcept {
+    return without_exceptions([&]() -> Result<MemoryForecast> {
+        MIXTURA_ASSIGN_OR_RETURN(const ModelFiles files, ModelFiles::open(path));
+        MIXTURA_ASSIGN_OR_RETURN(const Architecture architecture, describe_architecture(files));
+        MIXTURA_ASSIGN_OR_RETURN(const std::vector<RoleBytes> roles, predict_weight_bytes(files));
+        MemoryForecast forecast;
+        for (const RoleBytes& role : roles) {
+            forecast.roles.push_back({role.role, role.tensor_count, role.size_bytes});
+            forecast.weight_bytes += role.size_bytes;
+        }
+        forecast.context_tokens = context_tokens > 0 ? context_tokens : architecture.spec.context_tokens;
+        constexpr std::int64_t kStepTokens = 512;  // GenerationOptions' default
+        const KVDescription cache = cache_description(architecture.spec, cache_dtype, forecast.context_tokens);
+        MIXTURA_ASSIGN_OR_RETURN(forecast.cache_bytes, KVCache::bytes_needed(cache, forecast.context_tokens, kStepTokens));
+        forecast.scratch_bytes = ForwardPass::scratch_bytes(architecture.spec, kStepTokens);
+        return forecast;
+    });
+}
+
+const std::string& Model::path() const noexcept { return state_->core->path; }
+const ModelFacts& Model::facts() const noexcept { return state_->core->facts; }
+std::span<const std::string> Model::warnings() const noexcept { return state_->core->warnings; }
+std::uint64_t Model::weight_bytes() const noexcept { return state_->core->store.size_bytes(); }
+std::string_view Model::backend() const noexcept { return state_->core->backend->name; }
+const SamplingOptions& Model::sampling_defaults() const noexcept { return state_->sampling_defaults; }
+const Result<Tokenizer>& Model::tokenizer() const noexcept { return state_->tokenizer; }
+const Result<ChatTemplate>& Model::chat_template() const noexcept { return state_->chat_template; }
+
+}  // namespace mixtura
