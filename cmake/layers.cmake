@@ -17,7 +17,7 @@ set(MIXTURA_LAYERS
   "sampler   | 5  | 0-2 formats kernels"
   "planner   | 5  | 0-2 formats kernels weights"
   "experts   | 6  | 0-2 formats kernels comm weights router"
-  "model     | 7  | 0-3 weights router cache experts"
+  "model     | 7  | 0-4 router cache experts"
   "engine    | 8  | 0-7"
   "capi      | 9  | "
   "examples  | 10 | ")

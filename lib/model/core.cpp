@@ -45,6 +45,7 @@ std::string without_layer_number(const std::string& role) {
 }  // namespace
 
 Result<std::shared_ptr<const ModelCore>> ModelCore::load(const std::string& path, ParallelFor& threads, const LoadProgress& progress) {
+    const FpEnvironment guard;  // frequencies of rotary embeddings
     MIXTURA_ASSIGN_OR_RETURN(ModelFiles files, ModelFiles::open(path));
     MIXTURA_ASSIGN_OR_RETURN(Architecture architecture, describe_architecture(files));
     MIXTURA_RETURN_IF_ERROR(check_spec(architecture.spec));

@@ -88,10 +88,12 @@ std::uint64_t ForwardPass::scratch_bytes(const ModelSpec& spec, std::int64_t row
     return bytes + line_bytes(rows, w.blocks, sizeof(ActivationBlock));
 }
 
-Result<ForwardPass> ForwardPass::create(std::shared_ptr<const ModelCore> core, std::int64_t rows_max) noexcept {
+Result<ForwardPass> ForwardPass::create(std::shared_ptr<const ModelCore> core, std::int64_t rows_max, const Backend* backend) noexcept {
     return without_exceptions([&]() -> Result<ForwardPass> {
+        const FpEnvironment guard;  // slopes
         ForwardPass pass;
         pass.core_ = std::move(core);
+        pass.kernels_ = (backend != nullptr ? backend : pass.core_->backend)->table;
         pass.rows_max_ = rows_max;
         const ModelSpec& spec = pass.core_->spec;
         MIXTURA_ASSIGN_OR_RETURN(pass.buffer_, AlignedBuffer::allocate(scratch_bytes(spec, rows_max)));
@@ -116,7 +118,7 @@ Result<ForwardPass> ForwardPass::create(std::shared_ptr<const ModelCore> core, s
 
 void ForwardPass::norm(const NormSpec& spec, const Norm& weights, const float* x, std::int64_t rows, std::int64_t width, float* y,
                        ParallelFor& threads) noexcept {
-    const KernelTable& kernels = *core_->backend->table;
+    const KernelTable& kernels = *kernels_;
     if (spec.kind == NormKind::rms) rms_norm(kernels, threads, {x, width}, weights.weight, spec.epsilon, rows, width, {y, width});
     if (spec.kind == NormKind::layer) {
         layer_norm(kernels, threads, {x, width}, weights.weight, weights.bias, spec.epsilon, rows, width, {y, width});
@@ -125,7 +127,7 @@ void ForwardPass::norm(const NormSpec& spec, const Norm& weights, const float* x
 
 void ForwardPass::linear(const Linear& weights, const float* x, std::int64_t rows, float* y, ParallelFor& threads,
                          bool blocks_are_ready) noexcept {
-    const KernelTable& kernels = *core_->backend->table;
+    const KernelTable& kernels = *kernels_;
     const std::int64_t columns = weights.weight.columns, outputs = weights.weight.rows;
     MatmulInput input;
     input.token_count = rows;
@@ -150,7 +152,7 @@ void ForwardPass::embed(const Step& step, ParallelFor& threads) noexcept {
         if (spec.learned_positions > 0) {
             float* position = scratch_.normed + row * width;
             decode_row(core_->weights.position_embedding, positions_[static_cast<std::size_t>(row)], position);
-            core_->backend->table->add(hidden, position, width, hidden);
+            kernels_->add(hidden, position, width, hidden);
         }
     });
     norm(spec.embedding_norm, core_->weights.embedding_norm, scratch_.hidden, rows, width, scratch_.hidden, threads);
@@ -162,7 +164,7 @@ void ForwardPass::rotations(const RopeSpec& rope, const Step& step, ParallelFor&
 }
 
 Status ForwardPass::attention_part(std::size_t l, const Step& step, KVCache& cache, ParallelFor& threads) {
-    const KernelTable& kernels = *core_->backend->table;
+    const KernelTable& kernels = *kernels_;
     const ModelSpec& model = core_->spec;
     const LayerSpec& layer = model.layers[l];
     const AttentionSpec& spec = layer.attention;
@@ -226,7 +228,7 @@ Status ForwardPass::attention_part(std::size_t l, const Step& step, KVCache& cac
 }
 
 void ForwardPass::ffn_part(std::size_t l, std::int64_t rows, ParallelFor& threads) noexcept {
-    const KernelTable& kernels = *core_->backend->table;
+    const KernelTable& kernels = *kernels_;
     const LayerSpec& layer = core_->spec.layers[l];
     const LayerWeights& weights = core_->weights.layers[l];
     const std::int64_t hidden = core_->spec.hidden_size, width = layer.ffn.width;
@@ -262,6 +264,7 @@ void ForwardPass::find_non_finite(std::int64_t layer, const Step& step, Parallel
 }
 
 Status ForwardPass::run(const Step& step, KVCache& cache, ParallelFor& threads, std::span<float> logits, std::vector<NonFinite>& failed) {
+    const FpEnvironment guard;  // the cache rounds on this thread
     const ModelSpec& spec = core_->spec;
     const auto rows = static_cast<std::int64_t>(step.tokens.size());
     const auto logit_count = static_cast<std::int64_t>(step.logit_rows.size());

@@ -42,8 +42,9 @@ struct Step {
 
 class ForwardPass {
   public:
-    // At most `rows_max` rows a step; the scratch memory for them is taken here.
-    static Result<ForwardPass> create(std::shared_ptr<const ModelCore> core, std::int64_t rows_max) noexcept;
+    // At most `rows_max` rows a step; the scratch memory for them is taken here.  `backend`: another than the core's own.
+    static Result<ForwardPass> create(std::shared_ptr<const ModelCore> core, std::int64_t rows_max,
+                                      const Backend* backend = nullptr) noexcept;
 
     // Bytes of scratch that create() takes.
     static std::uint64_t scratch_bytes(const ModelSpec& spec, std::int64_t rows_max) noexcept;
@@ -73,6 +74,7 @@ class ForwardPass {
     void find_non_finite(std::int64_t layer, const Step& step, ParallelFor& threads, std::vector<NonFinite>& failed);
 
     std::shared_ptr<const ModelCore> core_;
+    const KernelTable* kernels_ = nullptr;
     std::int64_t rows_max_ = 0;
     AlignedBuffer buffer_;
     Scratch scratch_{};

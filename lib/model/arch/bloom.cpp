@@ -1,7 +1,9 @@
 // BLOOM: ALiBi, a norm behind the embedding, fused projections with heads interleaved, ungated GELU (tanh form).
 // Source: Le Scao et al. 2022 (arXiv 2211.05100); ALiBi: Press et al. 2021 (arXiv 2108.12409); the owners' modeling file
 // in transformers.
-#include "kernels/math.hpp"
+#include <cmath>
+
+#include "base/error.hpp"
 #include "model/arch/common.hpp"
 #include "model/arch/family.hpp"
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "formats/model_files.hpp"
 #include "model/arch/config_reader.hpp"
 #include "model/spec.hpp"
 

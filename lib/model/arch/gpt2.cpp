@@ -1,7 +1,9 @@
 // GPT-2: learned positions, layer norms with bias, fused projections, ungated GELU (tanh form).
 // Source: Radford et al. 2019; the owners' modeling file in transformers.  Its checkpoints store linear layers as
 // Conv1D, that is [in, out].
-#include "kernels/math.hpp"
+#include <cmath>
+
+#include "base/error.hpp"
 #include "model/arch/common.hpp"
 #include "model/arch/family.hpp"
 

@@ -3,7 +3,9 @@
 // queries and keys is normalised (Qwen3), and windows (Mistral, Qwen2).
 // Sources: Touvron et al. 2023 (arXiv 2302.13971, 2307.09288); Qwen2 (arXiv 2407.10671); Qwen3 (arXiv 2505.09388); the
 // owners' modeling files in transformers.
-#include "kernels/math.hpp"
+#include <cmath>
+
+#include "base/error.hpp"
 #include "model/arch/common.hpp"
 #include "model/arch/family.hpp"
 

@@ -1,0 +1,259 @@
+#include <mixtura/generation.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+
+#include "base/error.hpp"
+#include "engine/generation_state.hpp"
+
+namespace mixtura {
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+Status check_options(const GenerationOptions& options) {
+    if (options.context_tokens < 0) {
+        return error(StatusCode::invalid_argument, "context_tokens is ", options.context_tokens, ", expected 0 or more");
+    }
+    constexpr std::int64_t kStepMax = 65536;
+    if (options.step_tokens < 1 || options.step_tokens > kStepMax) {
+        return error(StatusCode::invalid_argument, "step_tokens is ", options.step_tokens, ", expected 1 to ", kStepMax);
+    }
+    if (options.cache_dtype != DType::f32 && options.cache_dtype != DType::f16 && options.cache_dtype != DType::bf16) {
+        return error(StatusCode::invalid_argument, "cache_dtype is ", dtype_name(options.cache_dtype), ", expected f32, f16 or bf16");
+    }
+    return {};
+}
+
+Status not_finite(const NonFinite& failure, std::int64_t layer_count) {
+    const std::string where = failure.layer < 0              ? "the embedding"
+                              : failure.layer == layer_count ? "the logits"
+                                                             : text("layer ", failure.layer);
+    return error(StatusCode::internal, "the numbers stopped being finite in ", where, " at position ", failure.position,
+                 "; the weights are damaged or the model does not fit its configuration");
+}
+
+}  // namespace
+
+Result<Generation> Generation::create(const Model& model, const GenerationOptions& options) noexcept {
+    return without_exceptions([&]() -> Result<Generation> {
+        MIXTURA_RETURN_IF_ERROR(check_options(options));
+        const ModelSpec& spec = model.state()->core->spec;
+        GenerationOptions settled = options;
+        if (settled.context_tokens == 0) settled.context_tokens = spec.context_tokens;
+        if (spec.learned_positions > 0 && settled.context_tokens > spec.learned_positions) {
+            return error(StatusCode::out_of_range, "context_tokens is ", settled.context_tokens, ", but ", spec.architecture,
+                         " has learned only ", spec.learned_positions, " positions");
+        }
+        settled.step_tokens = std::min(settled.step_tokens, settled.context_tokens);
+        MIXTURA_ASSIGN_OR_RETURN(std::unique_ptr<ThreadPool> threads, ThreadPool::create(options.thread_count));
+        MIXTURA_ASSIGN_OR_RETURN(KVCache cache, KVCache::create(cache_description(spec, settled.cache_dtype, settled.context_tokens)));
+        MIXTURA_ASSIGN_OR_RETURN(ForwardPass pass, ForwardPass::create(model.state()->core, settled.step_tokens));
+        auto state = std::make_unique<State>(State{model, settled, std::move(threads), std::move(cache), std::move(pass)});
+        MIXTURA_ASSIGN_OR_RETURN(state->sequence, state->cache.create_sequence());
+        return Generation(std::move(state));
+    });
+}
+
+Status Generation::State::restart() {
+    MIXTURA_ASSIGN_OR_RETURN(const SequenceId fresh, cache.create_sequence());
+    MIXTURA_RETURN_IF_ERROR(cache.free_sequence(sequence));
+    sequence = fresh;
+    tokens.clear();
+    logits.clear();
+    return {};
+}
+
+Status Generation::State::cut(std::int64_t length) {
+    if (length < 0 || length > static_cast<std::int64_t>(tokens.size())) {
+        return error(StatusCode::out_of_range, "cannot keep ", length, " tokens of a sequence of ", tokens.size());
+    }
+    if (length == static_cast<std::int64_t>(tokens.size())) return {};
+    MIXTURA_RETURN_IF_ERROR(cache.truncate(sequence, length));
+    tokens.resize(static_cast<std::size_t>(length));
+    logits.clear();
+    return {};
+}
+
+// One step: a part of the tokens, at most step_tokens of them.
+Status Generation::State::feed_step(std::span<const TokenId> part, bool is_last, const FeedOptions& feed) {
+    const ModelSpec& spec = model.state()->core->spec;
+    MIXTURA_ASSIGN_OR_RETURN(const std::int64_t position, cache.append(sequence, static_cast<std::int64_t>(part.size())));
+    const StepSequence row{sequence, 0, static_cast<std::int64_t>(part.size()), position};
+    std::vector<std::int64_t> wanted;
+    for (std::int64_t i = feed.on_logits ? 0 : row.row_count - 1; i < row.row_count && (feed.on_logits || is_last); ++i) wanted.push_back(i);
+    std::vector<float> computed(wanted.size() * static_cast<std::size_t>(spec.vocabulary_size));
+    Step step{part, {&row, 1}, wanted, {}};
+    if (feed.on_hidden) step.on_hidden = [&](std::int64_t layer, std::span<const float> hidden) { feed.on_hidden(position, layer, hidden); };
+    std::vector<NonFinite> failed;
+    MIXTURA_RETURN_IF_ERROR(pass.run(step, cache, *threads, computed, failed));
+    if (!failed.empty()) return not_finite(failed[0], static_cast<std::int64_t>(spec.layers.size()));
+    tokens.insert(tokens.end(), part.begin(), part.end());
+    const auto width = static_cast<std::size_t>(spec.vocabulary_size);
+    for (std::size_t i = 0; feed.on_logits && i < wanted.size(); ++i) {
+        feed.on_logits(position + static_cast<std::int64_t>(i), std::span(computed).subspan(i * width, width));
+    }
+    if (is_last) logits.assign(computed.end() - static_cast<std::ptrdiff_t>(width), computed.end());
+    // Blocks that no later query can see go back to the cache.
+    for (std::size_t group = 0; group < cache.description().groups.size(); ++group) {
+        MIXTURA_ASSIGN_OR_RETURN(const std::int64_t visible, cache.first_visible(sequence, group));
+        MIXTURA_RETURN_IF_ERROR(cache.release_before(sequence, group, visible));
+    }
+    return {};
+}
+
+Status Generation::State::feed(std::span<const TokenId> added, const FeedOptions& options_of_feed) {
+    const auto before = static_cast<std::int64_t>(tokens.size()), count = static_cast<std::int64_t>(added.size());
+    if (count > options.context_tokens - before) {
+        return error(StatusCode::out_of_range, before + count, " tokens are more than the context of ", options.context_tokens, " holds");
+    }
+    const std::vector<float> logits_before = logits;
+    for (std::int64_t done = 0; done < count;) {
+        const std::int64_t part = std::min(count - done, options.step_tokens);
+        Status status = is_cancelled->load(std::memory_order_relaxed)
+                            ? error(StatusCode::cancelled, "the request was cancelled")
+                            : feed_step(added.subspan(static_cast<std::size_t>(done), static_cast<std::size_t>(part)), done + part == count, options_of_feed);
+        if (!status.is_ok()) {
+            // As before: what the steps added goes again (what a window let go of is gone for good, then so is the sequence).
+            tokens.resize(static_cast<std::size_t>(before));
+            if (cache.truncate(sequence, before).is_ok()) logits = logits_before;
+            else MIXTURA_RETURN_IF_ERROR(restart());
+            return status;
+        }
+        done += part;
+    }
+    return {};
+}
+
+Status Generation::feed(std::span<const TokenId> tokens, const FeedOptions& options) noexcept {
+    return without_exceptions([&] {
+        state_->is_cancelled->store(false);
+        return state_->feed(tokens, options);
+    });
+}
+
+Status Generation::truncate(std::int64_t length) noexcept {
+    return without_exceptions([&] { return state_->cut(length); });
+}
+
+// Keeps the longest common beginning of the sequence and `prompt`, but for the prompt's last token, whose logits are needed.
+Result<std::int64_t> Generation::State::reuse(std::span<const TokenId> prompt) {
+    const auto common = std::mismatch(tokens.begin(), tokens.end(), prompt.begin(), prompt.end()).first - tokens.begin();
+    const auto kept = std::min<std::int64_t>(common, static_cast<std::int64_t>(prompt.size()) - 1);
+    if (cut(kept).is_ok()) return kept;
+    MIXTURA_RETURN_IF_ERROR(restart());  // a window has let go of what the kept part would need
+    return std::int64_t{0};
+}
+
+Result<GenerationResult> Generation::State::generate(const GenerationRequest& request) {
+    const ModelSpec& spec = model.state()->core->spec;
+    if (request.prompt.empty()) return error(StatusCode::invalid_argument, "the prompt is empty, expected at least one token");
+    if (static_cast<std::int64_t>(request.prompt.size()) > options.context_tokens) {
+        return error(StatusCode::out_of_range, "the prompt has ", request.prompt.size(), " tokens, more than the context of ",
+                     options.context_tokens, " holds");
+    }
+    SamplingOptions sampling = request.sampling;
+    sampling.fill_unset(model.sampling_defaults());
+    MIXTURA_ASSIGN_OR_RETURN(Sampler sampler, Sampler::create(spec.vocabulary_size, std::move(sampling)));
+    StopOptions stop = request.stop;
+    if (!stop.tokens) stop.tokens = end_tokens();
+    const bool needs_text = !stop.strings.empty();
+    MIXTURA_ASSIGN_OR_RETURN(StopMatcher matcher, StopMatcher::create(std::move(stop)));
+    std::optional<StreamDecoder> decoder;
+    if (model.tokenizer()) {
+        MIXTURA_ASSIGN_OR_RETURN(decoder, StreamDecoder::create(*model.tokenizer()));
+    } else if (needs_text) {
+        return error(StatusCode::unsupported, "stop strings need a tokenizer, and this model has none: ", model.tokenizer().status().message());
+    }
+
+    const auto begin = std::chrono::steady_clock::now();
+    GenerationResult result;
+    result.prompt_tokens = static_cast<std::int64_t>(request.prompt.size());
+    MIXTURA_ASSIGN_OR_RETURN(result.reused_tokens, reuse(request.prompt));
+    MIXTURA_RETURN_IF_ERROR(feed(std::span(request.prompt).subspan(static_cast<std::size_t>(result.reused_tokens)), {}));
+    result.prefill_seconds = seconds_since(begin);
+    const auto decode_begin = std::chrono::steady_clock::now();
+
+    std::vector<TokenId> history = request.prompt;
+    Sampled sampled;
+    const auto show = [&](std::string_view piece) {
+        result.text += piece;
+        return !request.on_piece || request.on_piece({piece, sampled}) == Flow::go_on;
+    };
+    result.reason = matcher.reason();
+    while (result.reason == FinishReason::none) {
+        if (is_cancelled->load(std::memory_order_relaxed)) {
+            result.reason = FinishReason::cancelled;
+            break;
+        }
+        MIXTURA_ASSIGN_OR_RETURN(sampled, sampler.sample(logits, {history, request.prompt.size()}));
+        std::string_view piece;
+        if (decoder && !matcher.is_stop_token(sampled.token)) {
+            MIXTURA_ASSIGN_OR_RETURN(piece, decoder->push(sampled.token));
+        }
+        MIXTURA_ASSIGN_OR_RETURN(const StopMatcher::Step step, matcher.accept(sampled.token, piece));
+        result.reason = step.reason;
+        if (step.reason != FinishReason::stop_token) {
+            history.push_back(sampled.token);
+            result.tokens.push_back(sampled.token);
+            if (!show(step.text) && result.reason == FinishReason::none) result.reason = FinishReason::callback;
+        }
+        if (result.reason != FinishReason::none) break;
+        if (static_cast<std::int64_t>(tokens.size()) >= options.context_tokens) {
+            result.reason = FinishReason::context_full;
+            break;
+        }
+        if (Status status = feed({&sampled.token, 1}, {}); !status.is_ok()) {
+            if (status.code() != StatusCode::cancelled) return status;
+            result.reason = FinishReason::cancelled;
+        }
+    }
+    // What a decoder or a possible stop string held back.
+    std::string_view last;
+    if (decoder) {
+        MIXTURA_ASSIGN_OR_RETURN(last, decoder->finish());
+    }
+    MIXTURA_ASSIGN_OR_RETURN(const StopMatcher::Step rest, matcher.finish(last));
+    if (!rest.text.empty()) (void)show(rest.text);
+    result.decode_seconds = seconds_since(decode_begin);
+    return result;
+}
+
+std::vector<TokenId> Generation::State::end_tokens() const {
+    std::vector<TokenId> ends = model.facts().end_tokens;
+    if (model.tokenizer()) {
+        const auto more = model.tokenizer()->end_tokens();
+        ends.insert(ends.end(), more.begin(), more.end());
+    }
+    std::sort(ends.begin(), ends.end());
+    ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+    return ends;
+}
+
+Result<GenerationResult> Generation::generate(const GenerationRequest& request) noexcept {
+    return without_exceptions([&] {
+        state_->is_cancelled->store(false);
+        return state_->generate(request);
+    });
+}
+
+void Generation::cancel() noexcept { state_->is_cancelled->store(true, std::memory_order_relaxed); }
+
+std::span<const float> Generation::logits() const noexcept { return state_->logits; }
+std::span<const TokenId> Generation::tokens() const noexcept { return state_->tokens; }
+std::uint64_t Generation::cache_bytes() const noexcept { return state_->cache.memory().bytes_held; }
+std::uint64_t Generation::scratch_bytes() const noexcept {
+    return ForwardPass::scratch_bytes(state_->model.state()->core->spec, state_->options.step_tokens);
+}
+int Generation::thread_count() const noexcept { return state_->threads->thread_count(); }
+const Model& Generation::model() const noexcept { return state_->model; }
+
+Generation::Generation(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
+Generation::Generation(Generation&&) noexcept = default;
+Generation& Generation::operator=(Generation&&) noexcept = default;
+Generation::~Generation() = default;
+
+}  // namespace mixtura

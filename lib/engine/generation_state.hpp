@@ -1,0 +1,41 @@
+// What is behind a Generation: one sequence and what computes it.
+#pragma once
+
+#include <mixtura/generation.hpp>
+#include <mixtura/kv_cache.hpp>
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "model/cache_of_model.hpp"
+#include "model/forward.hpp"
+#include "model/model_state.hpp"
+#include "parallel/thread_pool.hpp"
+
+namespace mixtura {
+
+struct Generation::State {
+    Model model;
+    GenerationOptions options;
+    std::unique_ptr<ThreadPool> threads;
+    KVCache cache;
+    ForwardPass pass;
+    SequenceId sequence{};
+    std::vector<TokenId> tokens;  // of the sequence; their keys and values are in the cache
+    std::vector<float> logits;    // [V] of the last of them, or empty
+    // Lock-free, so that a signal handler may set it.
+    std::unique_ptr<std::atomic<bool>> is_cancelled = std::make_unique<std::atomic<bool>>(false);
+
+    Status feed(std::span<const TokenId> added, const FeedOptions& options_of_feed);
+    Status feed_step(std::span<const TokenId> part, bool is_last, const FeedOptions& feed);
+    Status cut(std::int64_t length);
+    Status restart();
+    Result<std::int64_t> reuse(std::span<const TokenId> prompt);
+    Result<GenerationResult> generate(const GenerationRequest& request);
+    std::vector<TokenId> end_tokens() const;
+};
+
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+}  // namespace mixtura

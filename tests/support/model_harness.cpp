@@ -1,0 +1,189 @@
+#include "support/model_harness.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "model/cache_of_model.hpp"
+#include "parallel/thread_pool.hpp"
+#include "support/files.hpp"
+#include "support/fp_modes.hpp"
+#include "support/tensors.hpp"
+
+namespace mixtura::test {
+namespace {
+
+constexpr double kBound = 2e-5;
+
+template <class T>
+T must(Result<T> result) {
+    if (!result) throw std::runtime_error(std::string(result.status().message()));
+    return *std::move(result);
+}
+void must(const Status& status) {
+    if (!status.is_ok()) throw std::runtime_error(std::string(status.message()));
+}
+
+std::vector<TokenId> token_rows(const Tensors& reference, std::string_view name) {
+    const std::vector<std::byte> bytes = reference.bytes(name);
+    std::vector<std::int64_t> wide(bytes.size() / 8);
+    std::memcpy(wide.data(), bytes.data(), bytes.size());
+    return std::vector<TokenId>(wide.begin(), wide.end());
+}
+
+// max|a - b| / max|b|
+double relative_difference(std::span<const float> a, std::span<const float> b) {
+    REQUIRE(a.size() == b.size());
+    double difference = 0, largest = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        difference = std::max(difference, std::abs(static_cast<double>(a[i]) - b[i]));
+        largest = std::max(largest, std::abs(static_cast<double>(b[i])));
+        if (!std::isfinite(a[i])) return INFINITY;
+    }
+    return difference / largest;
+}
+
+bool is_equal(const FeedResult& a, const FeedResult& b) {
+    const auto same = [](const std::vector<float>& x, const std::vector<float>& y) {
+        return x.size() == y.size() && first_difference(x, y) == x.size();
+    };
+    return same(a.logits, b.logits) && std::equal(a.hidden.begin(), a.hidden.end(), b.hidden.begin(), b.hidden.end(), same);
+}
+
+// A sequence on its way through steps.
+struct Rider {
+    SequenceId sequence{};
+    std::vector<TokenId> tokens;
+    std::size_t done = 0;
+};
+
+}  // namespace
+
+std::shared_ptr<const ModelCore> load_core(const std::string& path) {
+    SerialFor alone;
+    return must(ModelCore::load(path, alone, {}));
+}
+
+FeedResult feed(const std::shared_ptr<const ModelCore>& core, const std::vector<TokenId>& tokens, const FeedPlan& plan) {
+    const auto pool = must(ThreadPool::create(plan.threads));
+    KVCache cache = must(KVCache::create(cache_description(core->spec, plan.cache_dtype, 1'000'000)));
+    const auto chunk = static_cast<std::size_t>(std::min<std::int64_t>(plan.chunk, static_cast<std::int64_t>(tokens.size())));
+    ForwardPass pass = must(ForwardPass::create(core, static_cast<std::int64_t>(chunk + 40), plan.backend));
+    // The one that is watched rides second, between two others that begin earlier and end later.
+    std::vector<Rider> riders;
+    const auto board = [&](std::vector<TokenId> its_tokens) { riders.push_back({must(cache.create_sequence()), std::move(its_tokens), 0}); };
+    if (plan.has_company) board(std::vector<TokenId>(tokens.rbegin(), tokens.rend()));
+    board(tokens);
+    if (plan.has_company) board({tokens[2], tokens[0], tokens[1]});
+    const std::size_t watched = plan.has_company ? 1 : 0;
+
+    FeedResult result;
+    result.hidden.resize(core->spec.layers.size() + 1);
+    const auto vocabulary = static_cast<std::size_t>(core->spec.vocabulary_size), width = static_cast<std::size_t>(core->spec.hidden_size);
+    while (riders[watched].done < tokens.size()) {
+        std::vector<TokenId> step_tokens;
+        std::vector<StepSequence> sequences;
+        std::vector<std::int64_t> wanted;
+        std::size_t first = 0, count = 0;
+        for (std::size_t r = 0; r < riders.size(); ++r) {
+            Rider& rider = riders[r];
+            const std::size_t part = std::min(rider.tokens.size() - rider.done, r == watched ? chunk : std::size_t{5});
+            if (part == 0) continue;
+            const std::int64_t position = must(cache.append(rider.sequence, static_cast<std::int64_t>(part)));
+            sequences.push_back({rider.sequence, static_cast<std::int64_t>(step_tokens.size()), static_cast<std::int64_t>(part), position});
+            if (r == watched) {
+                first = step_tokens.size();
+                count = part;
+                for (std::size_t i = 0; i < part; ++i) wanted.push_back(static_cast<std::int64_t>(first + i));
+            }
+            step_tokens.insert(step_tokens.end(), rider.tokens.begin() + static_cast<std::ptrdiff_t>(rider.done),
+                               rider.tokens.begin() + static_cast<std::ptrdiff_t>(rider.done + part));
+            rider.done += part;
+        }
+        std::vector<float> logits(count * vocabulary);
+        std::vector<NonFinite> failed;
+        const Step step{step_tokens, sequences, wanted, [&](std::int64_t layer, std::span<const float> hidden) {
+                            const auto mine = hidden.subspan(first * width, count * width);
+                            auto& all = result.hidden[static_cast<std::size_t>(layer)];
+                            all.insert(all.end(), mine.begin(), mine.end());
+                        }};
+        must(pass.run(step, cache, *pool, logits, failed));
+        REQUIRE(failed.empty());
+        result.logits.insert(result.logits.end(), logits.begin(), logits.end());
+    }
+    return result;
+}
+
+void check_against_reference(const std::string& golden_model, const std::string& path) {
+    INFO(path);
+    const auto core = load_core(path);
+    const Tensors reference("models/" + golden_model + "/reference.safetensors");
+    const auto vocabulary = static_cast<std::size_t>(core->spec.vocabulary_size), width = static_cast<std::size_t>(core->spec.hidden_size);
+    const std::vector<TokenId> ids = token_rows(reference, "input_ids");
+    const std::vector<float> logits = reference.floats("logits");
+    const std::size_t rows = 2, length = ids.size() / rows;
+    for (std::size_t row = 0; row < rows; ++row) {
+        const std::vector<TokenId> tokens(ids.begin() + static_cast<std::ptrdiff_t>(row * length), ids.begin() + static_cast<std::ptrdiff_t>((row + 1) * length));
+        const FeedResult result = feed(core, tokens, {});
+        for (std::size_t l = 0; l < result.hidden.size(); ++l) {
+            INFO("row " << row << ", hidden " << l);
+            const std::vector<float> expected = reference.floats("hidden." + std::to_string(l));
+            CHECK(relative_difference(result.hidden[l], std::span(expected).subspan(row * length * width, length * width)) < kBound);
+        }
+        INFO("row " << row << ", logits");
+        CHECK(relative_difference(result.logits, std::span(logits).subspan(row * length * vocabulary, length * vocabulary)) < kBound);
+    }
+    CHECK(relative_difference(feed(core, token_rows(reference, "long.input_ids"), {}).logits, reference.floats("long.logits")) < kBound);
+
+    const auto facts = nlohmann::json::parse(read_file(golden("models/" + golden_model + "/reference.json")));
+    std::vector<TokenId> tokens(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(length)), continuation;
+    const std::vector<TokenId> expected = facts.at("greedy_row0");
+    while (continuation.size() < expected.size()) {
+        const FeedResult result = feed(core, tokens, {});
+        const auto last = result.logits.end() - static_cast<std::ptrdiff_t>(vocabulary);
+        continuation.push_back(static_cast<TokenId>(std::max_element(last, result.logits.end()) - last));
+        tokens.push_back(continuation.back());
+    }
+    CHECK(continuation == expected);
+}
+
+void check_one_answer(const std::string& golden_model, const std::string& path) {
+    INFO(path);
+    const auto core = load_core(path);
+    const Tensors reference("models/" + golden_model + "/reference.safetensors");
+    const std::vector<TokenId> tokens = token_rows(reference, "long.input_ids");
+    const Backend& oracle = backends().front();
+    for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+        INFO("cache " << dtype_name(dtype));
+        const FeedResult expected = feed(core, tokens, {.cache_dtype = dtype, .backend = &oracle});
+        for (const Backend& backend : backends()) {
+            if (!backend.is_supported || !backend.is_deterministic) continue;
+            INFO("back-end " << backend.name);
+            CHECK(is_equal(feed(core, tokens, {.cache_dtype = dtype, .backend = &backend}), expected));
+            // The whole set on one type of cache, its rounding included; a sample of it on the others.
+            for (const std::int64_t chunk : {1, 7, 16, 33}) {
+                if (dtype != DType::f16 && chunk != 7) continue;
+                INFO("chunk " << chunk);
+                CHECK(is_equal(feed(core, tokens, {.chunk = chunk, .cache_dtype = dtype, .backend = &backend}), expected));
+            }
+            if (dtype != DType::f16) continue;
+            for (const int threads : {2, 3}) {
+                INFO("threads " << threads);
+                CHECK(is_equal(feed(core, tokens, {.threads = threads, .cache_dtype = dtype, .backend = &backend}), expected));
+                CHECK(is_equal(feed(core, tokens, {.chunk = 16, .threads = threads, .cache_dtype = dtype, .backend = &backend, .has_company = true}), expected));
+            }
+            for (const FpMode mode : kFpModes) {
+                const HostFpMode host(mode);
+                const auto loaded_so = load_core(path);
+                const FeedResult result = feed(loaded_so, tokens, {.chunk = 33, .threads = 2, .cache_dtype = dtype, .backend = &backend});
+                INFO("host mode " << static_cast<int>(mode));
+                CHECK(is_equal(result, expected));
+            }
+        }
+    }
+}
+
+}  // namespace mixtura::test
