@@ -33,7 +33,7 @@ Visible visible_range(const AttentionShape& shape, const AttentionSequence& sequ
 }
 
 PagedRows of_head(PagedRows rows, std::int64_t head, std::int64_t head_stride_bytes) noexcept {
-    rows.offset_bytes += head * head_stride_bytes;
+    rows.base += head * head_stride_bytes;
     return rows;
 }
 
@@ -78,8 +78,7 @@ void run_task(const KernelTable& kernels, const AttentionShape& shape, const Att
         if (count == 0) continue;
         kernels.attend_split({.keys = of_head(cache.keys, task.kv_head, cache.key_head_stride_bytes),
                               .values = of_head(cache.values, task.kv_head, cache.value_head_stride_bytes),
-                              .blocks = task.sequence->blocks,
-                              .first_block = task.sequence->first_block,
+                              .block_table = task.sequence->block_table,
                               .dtype = cache.dtype,
                               .key_width = shape.key_width,
                               .value_width = width,

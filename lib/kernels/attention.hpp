@@ -31,7 +31,7 @@ struct AttentionShape {
 };
 
 // One layer's cache: head h's row of position p lies at
-//     blocks[p / 32 - first_block] + offset_bytes + h · head_stride_bytes + (p % 32) · token_stride_bytes
+//     base + block_table[p / 32] · block_stride_bytes + h · head_stride_bytes + (p % 32) · token_stride_bytes
 struct AttentionCache {
     PagedRows keys;
     PagedRows values;
@@ -42,8 +42,7 @@ struct AttentionCache {
 
 // The rows [first_row, first_row + row_count) of the step belong to one sequence, at consecutive positions.
 struct AttentionSequence {
-    const std::byte* const* blocks = nullptr;  // its pages; those below first_block hold nothing anybody sees
-    std::int64_t first_block = 0;
+    const std::int32_t* block_table = nullptr;
     std::int64_t first_row = 0;
     std::int64_t row_count = 0;
     std::int64_t first_position = 0;

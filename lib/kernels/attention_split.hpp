@@ -14,11 +14,12 @@ inline constexpr std::int64_t kCacheBlockTokens = 32;  // the KV cache's page
 inline constexpr std::int64_t kSplitTokens = 256;      // split i is positions [256 i, 256 (i + 1)), whatever the batch
 inline constexpr std::int64_t kHeadWidthMax = 1024;
 
-// Keys, or values, of one layer and one key/value head of one sequence, in the sequence's pages of kCacheBlockTokens.  Row
-// of position p:
-//     blocks[p / 32 - first_block] + offset_bytes + (p % 32) · token_stride_bytes
+// Keys and values of one layer and one key/value head of one sequence, in pages of kCacheBlockTokens.  Row of position
+// p:
+//     base + block_table[p / 32] · block_stride_bytes + (p % 32) · token_stride_bytes
 struct PagedRows {
-    std::int64_t offset_bytes = 0;
+    const std::byte* base = nullptr;
+    std::int64_t block_stride_bytes = 0;
     std::int64_t token_stride_bytes = 0;
 };
 
@@ -41,8 +42,7 @@ struct AttentionPartial {
 struct AttentionSplit {
     PagedRows keys;    // [positions, key_width] dtype
     PagedRows values;  // [positions, value_width] dtype
-    const std::byte* const* blocks = nullptr;  // pages of positions 32 · first_block on
-    std::int64_t first_block = 0;
+    const std::int32_t* block_table = nullptr;
     DType dtype = DType::f32;  // f32, f16 or bf16
     std::int64_t key_width = 0;
     std::int64_t value_width = 0;

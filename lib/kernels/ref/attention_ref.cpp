@@ -13,8 +13,8 @@
 namespace mixtura::ref {
 namespace {
 
-const std::byte* row_at(const AttentionSplit& split, const PagedRows& rows, std::int64_t position) noexcept {
-    return split.blocks[position / kCacheBlockTokens - split.first_block] + rows.offset_bytes +
+const std::byte* row_at(const PagedRows& rows, const std::int32_t* block_table, std::int64_t position) noexcept {
+    return rows.base + block_table[position / kCacheBlockTokens] * rows.block_stride_bytes +
            position % kCacheBlockTokens * rows.token_stride_bytes;
 }
 
@@ -32,7 +32,7 @@ void attend_split(const AttentionSplit& split) noexcept {
         const std::int64_t last = query.visible_last < split_last ? query.visible_last : split_last;
 
         for (std::int64_t p = first; p < last; ++p) {
-            load_row(split.dtype, row_at(split, split.keys, p), split.key_width, row);
+            load_row(split.dtype, row_at(split.keys, split.block_table, p), split.key_width, row);
             scores[p - first] = attention_score(dot_f32(query.query, row, split.key_width), split.scale, split.soft_cap,
                                                 query.slope, static_cast<float>(p - query.position));
         }
@@ -45,7 +45,7 @@ void attend_split(const AttentionSplit& split) noexcept {
         for (std::int64_t p = first; p < last; ++p) {
             const float weight = exp_f32(scores[p - first] - maximum);
             accumulators[p % kAccumulators] += weight;
-            load_row(split.dtype, row_at(split, split.values, p), split.value_width, row);
+            load_row(split.dtype, row_at(split.values, split.block_table, p), split.value_width, row);
             for (std::int64_t d = 0; d < split.value_width; ++d) output[d] = std::fma(weight, row[d], output[d]);
         }
         split.parts[i] = {.maximum = maximum, .sum = tree_sum(accumulators), .output = output};

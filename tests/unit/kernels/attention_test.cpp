@@ -27,8 +27,8 @@ struct Scene {
     std::int64_t keys, rows;
     std::vector<float> queries, key_values, value_values;  // [rows, Q, D], [keys, KV, D], [keys, KV, Dv]
     std::vector<float> sinks, slopes;
-    std::vector<std::byte> pages;          // of every key/value head: keys, then values
-    std::vector<const std::byte*> blocks;  // in the sequence's order, which is not the order in memory
+    std::vector<std::int32_t> table;
+    std::vector<std::byte> key_pages, value_pages;
 
     Scene(AttentionShape s, DType d, std::int64_t key_count, std::int64_t row_count, std::uint64_t seed)
         : shape(s), dtype(d), keys(key_count), rows(row_count) {
@@ -50,26 +50,22 @@ struct Scene {
     std::int64_t element_bytes() const { return dtype_info(dtype).block_bytes; }
     std::int64_t page_bytes(std::int64_t width) const { return shape.kv_heads * 32 * width * element_bytes(); }
 
-    std::int64_t block_bytes() const { return page_bytes(shape.key_width) + page_bytes(shape.value_width); }
-
     void place(std::uint64_t seed) {
-        const std::int64_t count = (keys + 31) / 32;
-        std::vector<std::int64_t> order(static_cast<std::size_t>(count));
-        std::iota(order.begin(), order.end(), 0);
+        const std::int64_t pages = (keys + 31) / 32;
+        table.resize(static_cast<std::size_t>(pages));
+        std::iota(table.begin(), table.end(), 0);
         test::Random generator(seed);
-        for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[generator.bits() % i]);
-        pages.assign(static_cast<std::size_t>(count * block_bytes()), std::byte{0xFF});
-        blocks.clear();
-        for (const std::int64_t place : order) blocks.push_back(pages.data() + place * block_bytes());
-        fill(order, 0, key_values, shape.key_width);
-        fill(order, page_bytes(shape.key_width), value_values, shape.value_width);
+        for (std::size_t i = table.size(); i > 1; --i) std::swap(table[i - 1], table[generator.bits() % i]);
+        fill(key_pages, key_values, shape.key_width);
+        fill(value_pages, value_values, shape.value_width);
     }
 
-    void fill(const std::vector<std::int64_t>& order, std::int64_t offset, const std::vector<float>& values,
-              std::int64_t width) {
+    void fill(std::vector<std::byte>& pages, const std::vector<float>& values, std::int64_t width) {
+        pages.assign(static_cast<std::size_t>(static_cast<std::int64_t>(table.size()) * page_bytes(width)),
+                     std::byte{0xFF});
         for (std::int64_t p = 0; p < keys; ++p) {
             for (std::int64_t h = 0; h < shape.kv_heads; ++h) {
-                std::byte* at = pages.data() + order[static_cast<std::size_t>(p / 32)] * block_bytes() + offset +
+                std::byte* at = pages.data() + table[static_cast<std::size_t>(p / 32)] * page_bytes(width) +
                                 (h * 32 + p % 32) * width * element_bytes();
                 reference().store_row(dtype, values.data() + (p * shape.kv_heads + h) * width, width, at);
             }
@@ -77,8 +73,8 @@ struct Scene {
     }
 
     AttentionCache cache() const {
-        return {.keys = {0, shape.key_width * element_bytes()},
-                .values = {page_bytes(shape.key_width), shape.value_width * element_bytes()},
+        return {.keys = {key_pages.data(), page_bytes(shape.key_width), shape.key_width * element_bytes()},
+                .values = {value_pages.data(), page_bytes(shape.value_width), shape.value_width * element_bytes()},
                 .key_head_stride_bytes = 32 * shape.key_width * element_bytes(),
                 .value_head_stride_bytes = 32 * shape.value_width * element_bytes(),
                 .dtype = dtype};
@@ -91,8 +87,7 @@ struct Scene {
                            y_stride = shape.query_heads * shape.value_width;
         for (std::int64_t row = 0; row < rows; row += rows_at_once) {
             const std::int64_t count = std::min(rows_at_once, rows - row);
-            const AttentionSequence sequence{.blocks = blocks.data(),
-                                             .first_block = 0,
+            const AttentionSequence sequence{.block_table = table.data(),
                                              .first_row = 0,
                                              .row_count = count,
                                              .first_position = keys - rows + row,
@@ -253,16 +248,25 @@ TEST_CASE("sequences of one step do not see each other", "[kernels][short]") {
     const Scene a(shape, DType::f16, 100, 3, 1), b(shape, DType::f16, 400, 20, 2);
     SerialFor alone;
     const std::vector<float> ya = a.attend(reference(), alone, 3), yb = b.attend(reference(), alone, 20);
+    // Both caches as one: b's pages behind a's.
+    std::vector<std::byte> keys = a.key_pages, values = a.value_pages;
+    keys.insert(keys.end(), b.key_pages.begin(), b.key_pages.end());
+    values.insert(values.end(), b.value_pages.begin(), b.value_pages.end());
+    std::vector<std::int32_t> table = b.table;
+    for (std::int32_t& page : table) page += static_cast<std::int32_t>(a.table.size());
+    AttentionCache cache = a.cache();
+    cache.keys.base = keys.data();
+    cache.values.base = values.data();
     std::vector<float> queries = b.queries;
     queries.insert(queries.end(), a.queries.begin(), a.queries.end());
     const AttentionSequence sequences[] = {
-        {.blocks = b.blocks.data(), .first_block = 0, .first_row = 0, .row_count = 20, .first_position = 380, .key_count = 400},
-        {.blocks = a.blocks.data(), .first_block = 0, .first_row = 20, .row_count = 3, .first_position = 97, .key_count = 100}};
+        {.block_table = table.data(), .first_row = 0, .row_count = 20, .first_position = 380, .key_count = 400},
+        {.block_table = a.table.data(), .first_row = 20, .row_count = 3, .first_position = 97, .key_count = 100}};
     for (const Backend& backend : backends()) {
         if (!backend.is_supported) continue;
         std::vector<float> y(23 * 128);
         auto pool = ThreadPool::create(3);
-        attention(*backend.table, **pool, shape, a.cache(), sequences, {queries.data(), 128}, {y.data(), 128});
+        attention(*backend.table, **pool, shape, cache, sequences, {queries.data(), 128}, {y.data(), 128});
         CHECK(test::first_difference({y.data(), 20 * 128}, yb) == yb.size());
         CHECK(test::first_difference({y.data() + 20 * 128, 3 * 128}, ya) == ya.size());
     }
@@ -289,7 +293,7 @@ TEST_CASE("a token that sees nothing gives zeros", "[kernels][short]") {
     const Scene scene(shape, DType::f32, 4, 1, 7);
     std::vector<float> y(32, 3.0F);
     const AttentionSequence sequence{
-        .blocks = scene.blocks.data(), .first_block = 0, .first_row = 0, .row_count = 1, .first_position = 3, .key_count = 0};
+        .block_table = scene.table.data(), .first_row = 0, .row_count = 1, .first_position = 3, .key_count = 0};
     SerialFor alone;
     attention(reference(), alone, shape, scene.cache(), {&sequence, 1}, {scene.queries.data(), 32}, {y.data(), 32});
     CHECK(y == std::vector<float>(32, 0.0F));
