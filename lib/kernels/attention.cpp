@@ -7,7 +7,7 @@ namespace mixtura {
 namespace {
 
 // Queries of one task: they share the keys they read.  Their partial outputs are on the stack, 32 KiB at most.
-constexpr std::int64_t kQueriesMax = 64;
+constexpr std::int64_t kQueriesMax = kSplitQueriesMax;
 constexpr std::int64_t kPartialFloats = 8192;
 
 // A task is some of the (token, head of the group) pairs of one sequence and one key/value head.

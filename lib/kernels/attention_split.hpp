@@ -13,6 +13,7 @@ namespace mixtura {
 inline constexpr std::int64_t kCacheBlockTokens = 32;  // the KV cache's page
 inline constexpr std::int64_t kSplitTokens = 256;      // split i is positions [256 i, 256 (i + 1)), whatever the batch
 inline constexpr std::int64_t kHeadWidthMax = 1024;
+inline constexpr std::int64_t kSplitQueriesMax = 32;  // of one call: their weights take 32 KiB of stack
 
 // Keys and values of one layer and one key/value head of one sequence, in pages of kCacheBlockTokens.  Row of position
 // p:
@@ -51,9 +52,9 @@ struct AttentionSplit {
     float soft_cap = 0.0F;  // 0: none
 
     const AttentionQuery* queries = nullptr;  // each sees at least one position of this split
-    std::int64_t query_count = 0;
-    float* outputs = nullptr;           // [query_count, value_width], overwritten
-    AttentionPartial* parts = nullptr;  // [query_count], overwritten; output points into outputs
+    std::int64_t query_count = 0;             // at most kSplitQueriesMax
+    float* outputs = nullptr;                 // [query_count, value_width], overwritten
+    AttentionPartial* parts = nullptr;        // [query_count], overwritten; output points into outputs
 };
 
 // The sum so far: starts as m = -inf, l = 0, o = 0, or with a sink as m = sink, l = 1, o = 0.

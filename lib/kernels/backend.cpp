@@ -1,10 +1,15 @@
 #include "kernels/backend.hpp"
 
+#include <array>
 #include <string>
+#include <type_traits>
 
 #include "base/env.hpp"
 #include "base/error.hpp"
 #include "kernels/ref/ref.hpp"
+#if defined(__x86_64__)
+#include "kernels/x86/x86.hpp"
+#endif
 
 namespace mixtura {
 namespace {
@@ -17,6 +22,38 @@ KernelTable reference_table() noexcept {
     return table;
 }
 
+#if defined(__x86_64__)
+KernelTable avx2_table() noexcept {
+    KernelTable table = reference_table();
+    avx2::fill_rows(table);
+    avx2::fill_attention(table);
+    avx2::fill_plain_products(table);
+    avx2::fill_integer_products(table);
+    return table;
+}
+
+KernelTable avx_vnni_table() noexcept {
+    KernelTable table = avx2_table();
+    avx_vnni::fill_integer_products(table);
+    return table;
+}
+
+// Processors with AVX-512 but no VNNI keep the integer tiles of AVX2: their 512-bit vpmaddubsw would bring little.
+KernelTable avx512_table() noexcept {
+    KernelTable table = avx2_table();
+    avx512::fill_rows(table);
+    avx512::fill_attention(table);
+    avx512::fill_plain_products(table);
+    return table;
+}
+
+KernelTable avx512_vnni_table() noexcept {
+    KernelTable table = avx512_table();
+    avx512::fill_integer_products_vnni(table);
+    return table;
+}
+#endif
+
 struct Entry {
     std::string_view name, description, required_isa;
     bool (*is_supported)(const CpuFeatures&);
@@ -27,6 +64,16 @@ struct Entry {
 const auto& entries() noexcept {
     static const Entry kEntries[] = {
         {"ref", "scalar reference, one step at a time", "", [](const CpuFeatures&) { return true; }, reference_table()},
+#if defined(__x86_64__)
+        {"avx2", "8 lanes, integer products by vpmaddubsw", "AVX2, FMA and F16C",
+         [](const CpuFeatures& cpu) { return cpu.avx2; }, avx2_table()},
+        {"avx_vnni", "8 lanes, integer products by vpdpbusd", "AVX2, FMA, F16C and AVX-VNNI",
+         [](const CpuFeatures& cpu) { return cpu.avx2 && cpu.avx_vnni; }, avx_vnni_table()},
+        {"avx512", "16 lanes, integer products as avx2", "AVX-512 F, BW, DQ and VL",
+         [](const CpuFeatures& cpu) { return cpu.avx2 && cpu.avx512; }, avx512_table()},
+        {"avx512_vnni", "16 lanes, integer products by vpdpbusd", "AVX-512 F, BW, DQ, VL and VNNI",
+         [](const CpuFeatures& cpu) { return cpu.avx2 && cpu.avx512 && cpu.avx512_vnni; }, avx512_vnni_table()},
+#endif
     };
     return kEntries;
 }

@@ -2,65 +2,10 @@
 
 #include "kernels/quant/blocks.hpp"
 #include "kernels/quant/half.hpp"
-#include "kernels/quant/iq_tables.hpp"
 #include "kernels/quant/k_scales.hpp"
 
 namespace mixtura {
 namespace {
-
-// Twice the values of e2m1; the scale is halved to match.
-constexpr std::int8_t kE2m1Steps[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
-
-constexpr IntegerFormat kTable[] = {
-    {.dtype = DType::q4_0, .unit_columns = 32, .group_columns = 32, .code_bits = 4, .offset = 8},
-    {.dtype = DType::q4_1, .unit_columns = 32, .group_columns = 32, .code_bits = 4, .has_minimum = true},
-    {.dtype = DType::q5_0, .unit_columns = 32, .group_columns = 32, .code_bits = 5, .offset = 16},
-    {.dtype = DType::q5_1, .unit_columns = 32, .group_columns = 32, .code_bits = 5, .has_minimum = true},
-    {.dtype = DType::q8_0, .unit_columns = 32, .group_columns = 32, .code_bits = 8, .offset = 128},
-    {.dtype = DType::q2_k,
-     .unit_columns = 256,
-     .group_columns = 16,
-     .code_bits = 2,
-     .has_minimum = true,
-     .has_group_codes = true},
-    {.dtype = DType::q3_k,
-     .unit_columns = 256,
-     .group_columns = 16,
-     .code_bits = 3,
-     .offset = 4,
-     .has_group_codes = true},
-    {.dtype = DType::q4_k,
-     .unit_columns = 256,
-     .group_columns = 32,
-     .code_bits = 4,
-     .has_minimum = true,
-     .has_group_codes = true},
-    {.dtype = DType::q5_k,
-     .unit_columns = 256,
-     .group_columns = 32,
-     .code_bits = 5,
-     .has_minimum = true,
-     .has_group_codes = true},
-    {.dtype = DType::q6_k,
-     .unit_columns = 256,
-     .group_columns = 16,
-     .code_bits = 6,
-     .offset = 32,
-     .has_group_codes = true},
-    {.dtype = DType::iq4_nl, .unit_columns = 32, .group_columns = 32, .code_bits = 4, .steps = detail::kIq4Steps},
-    {.dtype = DType::iq4_xs,
-     .unit_columns = 256,
-     .group_columns = 32,
-     .code_bits = 4,
-     .steps = detail::kIq4Steps,
-     .has_group_codes = true},
-    {.dtype = DType::mxfp4,
-     .unit_columns = 32,
-     .group_columns = 32,
-     .code_bits = 4,
-     .steps = kE2m1Steps,
-     .has_exponent_scale = true},
-};
 
 // The low halves of 16 bytes are elements 0 to 15, the high halves 16 to 31.
 void read_nibbles(const std::uint8_t* bytes, std::uint8_t* codes) noexcept {
@@ -194,13 +139,6 @@ void read(const BlockMxfp4& block, IntegerUnit& unit) noexcept {
 }
 
 }  // namespace
-
-const IntegerFormat* integer_format(DType dtype) noexcept {
-    for (const IntegerFormat& format : kTable) {
-        if (format.dtype == dtype) return &format;
-    }
-    return nullptr;
-}
 
 void read_unit(const IntegerFormat& format, const std::byte* block, IntegerUnit& unit) noexcept {
     unit = {};

@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/quant/iq_tables.hpp"
+
 namespace mixtura {
 
 inline constexpr std::int64_t kBlockColumns = 32;  // activations are quantised per 32, so products go by 32
@@ -28,8 +30,67 @@ struct IntegerFormat {
     bool has_exponent_scale = false;  // d is the 8-bit exponent code of mxfp4, not an f16
 };
 
+// Twice the values of e2m1; the scale is halved to match.
+inline constexpr std::int8_t kE2m1Steps[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+
+inline constexpr IntegerFormat kIntegerFormats[] = {
+    {.dtype = DType::q4_0, .unit_columns = 32, .group_columns = 32, .code_bits = 4, .offset = 8},
+    {.dtype = DType::q4_1, .unit_columns = 32, .group_columns = 32, .code_bits = 4, .has_minimum = true},
+    {.dtype = DType::q5_0, .unit_columns = 32, .group_columns = 32, .code_bits = 5, .offset = 16},
+    {.dtype = DType::q5_1, .unit_columns = 32, .group_columns = 32, .code_bits = 5, .has_minimum = true},
+    {.dtype = DType::q8_0, .unit_columns = 32, .group_columns = 32, .code_bits = 8, .offset = 128},
+    {.dtype = DType::q2_k,
+     .unit_columns = 256,
+     .group_columns = 16,
+     .code_bits = 2,
+     .has_minimum = true,
+     .has_group_codes = true},
+    {.dtype = DType::q3_k,
+     .unit_columns = 256,
+     .group_columns = 16,
+     .code_bits = 3,
+     .offset = 4,
+     .has_group_codes = true},
+    {.dtype = DType::q4_k,
+     .unit_columns = 256,
+     .group_columns = 32,
+     .code_bits = 4,
+     .has_minimum = true,
+     .has_group_codes = true},
+    {.dtype = DType::q5_k,
+     .unit_columns = 256,
+     .group_columns = 32,
+     .code_bits = 5,
+     .has_minimum = true,
+     .has_group_codes = true},
+    {.dtype = DType::q6_k,
+     .unit_columns = 256,
+     .group_columns = 16,
+     .code_bits = 6,
+     .offset = 32,
+     .has_group_codes = true},
+    {.dtype = DType::iq4_nl, .unit_columns = 32, .group_columns = 32, .code_bits = 4, .steps = detail::kIq4Steps},
+    {.dtype = DType::iq4_xs,
+     .unit_columns = 256,
+     .group_columns = 32,
+     .code_bits = 4,
+     .steps = detail::kIq4Steps,
+     .has_group_codes = true},
+    {.dtype = DType::mxfp4,
+     .unit_columns = 32,
+     .group_columns = 32,
+     .code_bits = 4,
+     .steps = kE2m1Steps,
+     .has_exponent_scale = true},
+};
+
 // nullptr for a dtype that is no integer format.  Threads: any-thread.
-const IntegerFormat* integer_format(DType dtype) noexcept;
+constexpr const IntegerFormat* integer_format(DType dtype) noexcept {
+    for (const IntegerFormat& format : kIntegerFormats) {
+        if (format.dtype == dtype) return &format;
+    }
+    return nullptr;
+}
 
 // One unit's fields, unpacked.
 struct IntegerUnit {

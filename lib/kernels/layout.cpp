@@ -116,19 +116,6 @@ PanelKind panel_kind(DType dtype) noexcept {
     return PanelKind::file_rows;
 }
 
-IntegerPanel integer_panel(const IntegerFormat& format) noexcept {
-    IntegerPanel panel;
-    panel.minimum_bytes = kPanelRows * (format.has_exponent_scale ? 1 : 2);
-    panel.header_bytes = panel.minimum_bytes + (format.has_minimum ? 2 * kPanelRows : 0);
-    if (format.has_group_codes) {
-        const bool two_fields = format.group_columns == 16 || format.has_minimum;
-        panel.group_code_bytes = kPanelRows * (two_fields ? 2 : 1);
-    }
-    panel.block_bytes = panel.group_code_bytes + kOperandBytes * format.code_bits;
-    panel.unit_bytes = panel.header_bytes + format.unit_columns / kBlockColumns * panel.block_bytes;
-    return panel;
-}
-
 std::int64_t panel_bytes(DType dtype, std::int64_t columns) noexcept {
     const IntegerFormat* format = integer_format(dtype);
     if (format != nullptr) return columns / format->unit_columns * integer_panel(*format).unit_bytes;

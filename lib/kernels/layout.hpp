@@ -66,6 +66,8 @@ std::optional<std::uint64_t> packed_bytes(DType dtype, std::int64_t rows, std::i
 void pack_rows(DType dtype, const std::byte* file_rows, std::int64_t rows, std::int64_t columns,
                std::byte* packed) noexcept;
 
+inline constexpr std::int64_t kOperandBytes = 64;
+
 // Where the parts of an integer panel lie.
 struct IntegerPanel {
     std::int64_t minimum_bytes = 0;     // offset of dmin in a unit
@@ -74,10 +76,20 @@ struct IntegerPanel {
     std::int64_t block_bytes = 0;       // of 32 columns: group codes and codes
     std::int64_t unit_bytes = 0;
 };
-IntegerPanel integer_panel(const IntegerFormat& format) noexcept;
+constexpr IntegerPanel integer_panel(const IntegerFormat& format) noexcept {
+    IntegerPanel panel;
+    panel.minimum_bytes = kPanelRows * (format.has_exponent_scale ? 1 : 2);
+    panel.header_bytes = panel.minimum_bytes + (format.has_minimum ? 2 * kPanelRows : 0);
+    if (format.has_group_codes) {
+        const bool two_fields = format.group_columns == 16 || format.has_minimum;
+        panel.group_code_bytes = kPanelRows * (two_fields ? 2 : 1);
+    }
+    panel.block_bytes = panel.group_code_bytes + kOperandBytes * format.code_bits;
+    panel.unit_bytes = panel.header_bytes + format.unit_columns / kBlockColumns * panel.block_bytes;
+    return panel;
+}
 
 // Codes of 32 columns of 16 rows: u [8 operands][16 rows][4 columns], one byte each.  bits in {2, 3, 4, 5, 6, 8}.
-inline constexpr std::int64_t kOperandBytes = 64;
 using PanelCodes = std::uint8_t[8][kOperandBytes];
 void pack_codes(int bits, const PanelCodes& codes, std::byte* packed) noexcept;  // 64 · bits bytes
 void unpack_codes(int bits, const std::byte* packed, PanelCodes& codes) noexcept;

@@ -18,10 +18,6 @@ const std::byte* row_at(const PagedRows& rows, const std::int32_t* block_table, 
            position % kCacheBlockTokens * rows.token_stride_bytes;
 }
 
-void load_row(DType dtype, const std::byte* row, std::int64_t width, float* out) noexcept {
-    for (std::int64_t d = 0; d < width; ++d) out[d] = load_plain(dtype, row, static_cast<std::size_t>(d));
-}
-
 void attend_split(const AttentionSplit& split) noexcept {
     float row[kHeadWidthMax];
     float scores[kSplitTokens];

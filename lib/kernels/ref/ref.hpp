@@ -19,6 +19,10 @@ inline float load_plain(DType dtype, const std::byte* bytes, std::size_t index) 
     return dtype == DType::f16 ? f16_to_f32(half) : bf16_to_f32(half);
 }
 
+// `count` elements as f32, and back with rounding: also the ends of rows that vector kernels leave.
+void load_row(DType dtype, const std::byte* row, std::int64_t count, float* out) noexcept;
+void store_row(DType dtype, const float* x, std::int64_t count, std::byte* out) noexcept;
+
 // The term of 32 columns in the product of integer formats; dot1, scale[1] and minimum[1] count only with two groups.
 float block_term(float dot0, float dot1, const float* scale, const float* minimum, bool two_groups, bool has_minimum,
                  const ActivationBlock& x) noexcept;

@@ -105,6 +105,12 @@ void rotate(RopePairing pairing, const float* cosines, const float* sines, std::
     }
 }
 
+}  // namespace
+
+void load_row(DType dtype, const std::byte* row, std::int64_t width, float* out) noexcept {
+    for (std::int64_t d = 0; d < width; ++d) out[d] = load_plain(dtype, row, static_cast<std::size_t>(d));
+}
+
 void store_row(DType dtype, const float* x, std::int64_t count, std::byte* out) noexcept {
     for (std::int64_t k = 0; k < count; ++k) {
         const auto at = static_cast<std::size_t>(k);
@@ -115,8 +121,6 @@ void store_row(DType dtype, const float* x, std::int64_t count, std::byte* out) 
         }
     }
 }
-
-}  // namespace
 
 void fill_rows(KernelTable& table) noexcept {
     table.quantise_row = quantise_row;

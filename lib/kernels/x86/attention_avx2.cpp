@@ -1,0 +1,23 @@
+// Attention for AVX2: attention_body.hpp over lanes_avx2.hpp.
+#include "kernels/math.hpp"
+#include "kernels/ref/ref.hpp"
+#include "kernels/x86/lanes_avx2.hpp"
+#include "kernels/x86/x86.hpp"
+
+#define MIXTURA_BODY_TARGET MIXTURA_TARGET_AVX2
+
+namespace mixtura::avx2 {
+namespace {
+
+#include "kernels/x86/math_body.hpp"
+//
+#include "kernels/x86/attention_body.hpp"
+
+}  // namespace
+
+void fill_attention(KernelTable& table) noexcept {
+    table.attend_split = attend_split;
+    table.merge_split = merge_split;
+}
+
+}  // namespace mixtura::avx2

@@ -1,0 +1,34 @@
+// Functions of rows for AVX-512: rows_body.hpp over lanes_avx512.hpp.
+#include "kernels/elementwise.hpp"
+#include "kernels/math.hpp"
+#include "kernels/ref/ref.hpp"
+#include "kernels/x86/lanes_avx512.hpp"
+#include "kernels/x86/x86.hpp"
+
+#define MIXTURA_BODY_TARGET MIXTURA_TARGET_AVX512
+
+namespace mixtura::avx512 {
+namespace {
+
+#include "kernels/x86/math_body.hpp"
+//
+#include "kernels/x86/rows_body.hpp"
+
+}  // namespace
+
+void fill_rows(KernelTable& table) noexcept {
+    table.quantise_row = quantise_row;
+    table.rms_norm_row = rms_norm_row;
+    table.layer_norm_row = layer_norm_row;
+    table.softmax_row = softmax_row;
+    table.activate = activate;
+    table.activate_gated = activate_gated;
+    table.add = add_row;
+    table.add_scaled = add_scaled;
+    table.scale = scale;
+    table.divide = divide;
+    table.rotate = rotate;
+    table.store_row = store_row;
+}
+
+}  // namespace mixtura::avx512

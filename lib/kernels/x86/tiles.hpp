@@ -1,0 +1,63 @@
+// Inside x86/ only: what the integer tiles of all instruction sets share: facts of a format as constants, and the
+// cutting of tokens into tiles.
+#pragma once
+
+#include "kernels/kernel_table.hpp"
+#include "kernels/layout.hpp"
+
+namespace mixtura::detail {
+
+template <DType kDType>
+inline constexpr IntegerFormat kFormat = *integer_format(kDType);
+template <DType kDType>
+inline constexpr IntegerPanel kPanel = integer_panel(kFormat<kDType>);
+
+// Codes reach the multiplier as unsigned bytes u = q + kOffset; the sums of q come from Σ u · x - kOffset · Σ x.
+template <DType kDType>
+inline constexpr int kOffset = kFormat<kDType>.steps == nullptr ? kFormat<kDType>.offset
+                               : kDType == DType::mxfp4         ? 16
+                                                                : 128;
+
+template <DType kDType>
+inline constexpr bool kTwoGroups = kFormat<kDType>.group_columns == 16;
+
+// The table a code is looked up in, as unsigned bytes.
+struct StepTable {
+    alignas(16) std::uint8_t bytes[16];
+};
+template <DType kDType>
+constexpr StepTable step_table() noexcept {
+    StepTable table{};
+    for (int i = 0; i < 16; ++i) {
+        table.bytes[i] = static_cast<std::uint8_t>(
+            kFormat<kDType>.steps == nullptr ? 0 : kFormat<kDType>.steps[i] + kOffset<kDType>);
+    }
+    return table;
+}
+template <DType kDType>
+inline constexpr StepTable kStepTable = step_table<kDType>();
+
+inline const std::uint8_t* bytes_of(const std::byte* at) noexcept { return reinterpret_cast<const std::uint8_t*>(at); }
+
+// Calls tile<n>(panel, columns, x, y, accumulate) for runs of n <= kTokensMax tokens as equal as can be, so that 13
+// tokens are 7 and 6, not 12 and 1: a panel is read and unpacked once a run.
+using TileFunction = void (*)(const std::byte* panel, std::int64_t panel_bytes, std::int64_t columns,
+                              const void* const* x, float* const* y, bool accumulate) noexcept;
+template <int kTokensMax>
+void run_tiles(const TileFunction (&tiles)[kTokensMax + 1], const PanelProduct& product, std::int64_t panels_at_once,
+               std::int64_t first_panel, std::int64_t last_panel) noexcept {
+    const std::int64_t runs = (product.token_count + kTokensMax - 1) / kTokensMax;
+    for (std::int64_t p = first_panel; p < last_panel; p += panels_at_once) {
+        const std::byte* panel = product.panels + p * product.panel_bytes;
+        std::int64_t first = 0;
+        for (std::int64_t run = 0; run < runs; ++run) {
+            const std::int64_t count = (product.token_count - first + runs - run - 1) / (runs - run);
+            float* y[kTokensMax];
+            for (std::int64_t t = 0; t < count; ++t) y[t] = product.y[first + t] + p * kPanelRows;
+            tiles[count](panel, product.panel_bytes, product.columns, product.x + first, y, product.accumulate);
+            first += count;
+        }
+    }
+}
+
+}  // namespace mixtura::detail

@@ -1,0 +1,24 @@
+// Inside kernels only: what the x86 files fill into a table.  Each expects a full table of a narrower back-end and
+// replaces what it does faster with the same bits.  backend.cpp calls them; the functions they fill in run only on
+// processors that have the instruction set.
+#pragma once
+
+#include "kernels/kernel_table.hpp"
+
+namespace mixtura::avx2 {
+void fill_rows(KernelTable& table) noexcept;
+void fill_attention(KernelTable& table) noexcept;
+void fill_plain_products(KernelTable& table) noexcept;
+void fill_integer_products(KernelTable& table) noexcept;
+}  // namespace mixtura::avx2
+
+namespace mixtura::avx_vnni {
+void fill_integer_products(KernelTable& table) noexcept;
+}  // namespace mixtura::avx_vnni
+
+namespace mixtura::avx512 {
+void fill_rows(KernelTable& table) noexcept;
+void fill_attention(KernelTable& table) noexcept;
+void fill_plain_products(KernelTable& table) noexcept;
+void fill_integer_products_vnni(KernelTable& table) noexcept;
+}  // namespace mixtura::avx512
