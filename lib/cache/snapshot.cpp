@@ -21,7 +21,7 @@
 namespace mixtura {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "rows are copied to and from snapshots as they lie in memory");
+static_assert(std::endian::native == std::endian::little, "rows are copied as they lie in memory");
 
 constexpr std::string_view kMagic = "MXTKVSEQ";
 constexpr std::uint32_t kVersion = 1;
@@ -35,7 +35,9 @@ std::string description_text(const KVDescription& description) {
     }
     for (const KVLayer& layer : description.layers) {
         out += text("; layer of ", layer.group);
-        for (const KVPlane& plane : layer.planes) out += text(" ", plane.heads, "x", plane.size, dtype_name(plane.dtype));
+        for (const KVPlane& plane : layer.planes) {
+            out += text(" ", plane.heads, "x", plane.size, dtype_name(plane.dtype));
+        }
     }
     return out;
 }
@@ -69,7 +71,7 @@ Parts parts_of(std::size_t description_bytes, std::size_t groups) noexcept {
     return {length_at, length_at + 8, length_at + 8 + 8 * groups};
 }
 
-// visit(group, index of the block in the group's table, plane view, byte offset in the block, bytes) in file order.
+// visit(group, index of the block in the group's table, byte offset in the block, bytes) in file order.
 template <class Visit>
 void for_each_run(const KVLayout& layout, std::span<const std::int64_t> first_blocks, std::int64_t length,
                   const Visit& visit) {
@@ -79,7 +81,7 @@ void for_each_run(const KVLayout& layout, std::span<const std::int64_t> first_bl
             for (const std::size_t layer : layout.groups[group].layers) {
                 for (const KVPlaneView& plane : layout.planes[layer]) {
                     for (std::int64_t head = 0; head < plane.heads; ++head) {
-                        visit(group, static_cast<std::size_t>(block - first_blocks[group]),
+                        visit(group, static_cast<std::size_t>(block),
                               plane.offset_bytes + static_cast<std::size_t>(head) * plane.head_stride_bytes,
                               static_cast<std::size_t>(tokens) * plane.row_stride_bytes);
                     }
@@ -130,7 +132,8 @@ Status check_start(std::span<const std::byte> bytes, std::string_view ours) {
         return error(StatusCode::unknown_format, "these ", bytes.size(), " bytes are no saved sequence");
     }
     if (const auto version = load<std::uint32_t>(bytes, 8); version != kVersion) {
-        return error(StatusCode::version_mismatch, "the saved sequence is of version ", version, ", expected ", kVersion);
+        return error(StatusCode::version_mismatch, "the saved sequence is of version ", version, ", expected ",
+                     kVersion);
     }
     const std::size_t size = load<std::uint32_t>(bytes, 12);
     if (size > bytes.size() - kFixedBytes) return corrupt("ends within its description");
@@ -200,7 +203,7 @@ Result<std::vector<std::byte>> KVCache::export_sequence(SequenceId sequence) con
         std::byte* out = bytes.data() + parts.rows_at;
         for_each_run(state_->layout, first_blocks, found.length,
                      [&](std::size_t group, std::size_t block, std::size_t at, std::size_t size) {
-                         std::memcpy(out, found.tables[group].data[block] + at, size);
+                         std::memcpy(out, state_->pool.data(group, found.tables[group].ids[block]) + at, size);
                          out += size;
                      });
         const std::size_t checked = bytes.size() - kChecksumBytes;
@@ -223,7 +226,7 @@ Result<SequenceId> KVCache::import_sequence(std::span<const std::byte> bytes) no
         const std::byte* in = bytes.data() + header.rows_at;
         for_each_run(state_->layout, header.first_blocks, header.length,
                      [&](std::size_t group, std::size_t block, std::size_t at, std::size_t size) {
-                         std::memcpy(added.tables[group].data[block] + at, in, size);
+                         std::memcpy(state_->pool.data(group, added.tables[group].ids[block]) + at, in, size);
                          in += size;
                      });
         return id;

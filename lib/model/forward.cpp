@@ -203,12 +203,16 @@ Status ForwardPass::attention_part(std::size_t l, const Step& step, KVCache& cac
         MIXTURA_RETURN_IF_ERROR(cache.write(part.sequence, l, 1, part.first_position, slice(scratch_.value, value_width)));
         MIXTURA_ASSIGN_OR_RETURN(const KVView view, cache.view(part.sequence, l));
         const KVPlaneView &keys = view.planes[0], &values = view.planes[1];
-        paged.keys = {static_cast<std::int64_t>(keys.offset_bytes), static_cast<std::int64_t>(keys.row_stride_bytes)};
-        paged.values = {static_cast<std::int64_t>(values.offset_bytes), static_cast<std::int64_t>(values.row_stride_bytes)};
+        const auto plane = [&](const KVPlaneView& rows) {
+            return PagedRows{view.base + rows.offset_bytes, static_cast<std::int64_t>(view.block_stride_bytes),
+                             static_cast<std::int64_t>(rows.row_stride_bytes)};
+        };
+        paged.keys = plane(keys);
+        paged.values = plane(values);
         paged.key_head_stride_bytes = static_cast<std::int64_t>(keys.head_stride_bytes);
         paged.value_head_stride_bytes = static_cast<std::int64_t>(values.head_stride_bytes);
         paged.dtype = keys.dtype;
-        sequences.push_back({view.blocks.data(), view.first_block, part.first_row, part.row_count, part.first_position,
+        sequences.push_back({view.block_table.data(), part.first_row, part.row_count, part.first_position,
                              part.first_position + part.row_count});
     }
     AttentionShape shape;
