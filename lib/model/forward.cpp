@@ -203,9 +203,9 @@ Status ForwardPass::attention_part(std::size_t l, const Step& step, KVCache& cac
         MIXTURA_RETURN_IF_ERROR(cache.write(part.sequence, l, 1, part.first_position, slice(scratch_.value, value_width)));
         MIXTURA_ASSIGN_OR_RETURN(const KVView view, cache.view(part.sequence, l));
         const KVPlaneView &keys = view.planes[0], &values = view.planes[1];
-        const auto plane = [&](const KVPlaneView& rows) {
-            return PagedRows{view.base + rows.offset_bytes, static_cast<std::int64_t>(view.block_stride_bytes),
-                             static_cast<std::int64_t>(rows.row_stride_bytes)};
+        const auto plane = [&](const KVPlaneView& at) {
+            return PagedRows{view.base + at.offset_bytes, static_cast<std::int64_t>(view.block_stride_bytes),
+                             static_cast<std::int64_t>(at.row_stride_bytes)};
         };
         paged.keys = plane(keys);
         paged.values = plane(values);
