@@ -1,10 +1,10 @@
 // KVCache: the keys and values of many sequences, in blocks of 32 tokens that sequences share until one of them writes.
 // Usable alone: describe the layers, append tokens, write their rows, read blocks from your own attention.
 //
-// A block belongs to one layer group and holds 32 consecutive positions of every layer in it.  Within a block each
-// layer's planes lie one after another, each 64-byte aligned, and a plane is [head][32 tokens][size]: what an attention
-// kernel streams for one head, the 32 keys and then the 32 values, is contiguous.  Position p is token p mod 32 of the
-// sequence's block p div 32.
+// A block belongs to one layer group and holds 32 consecutive positions of every layer in it.  It is whole pages; within
+// it each layer's planes lie one after another, each 64-byte aligned, and a plane is [head][32 tokens][size], so that
+// the 32 keys an attention kernel reads for one head are contiguous, and so are the 32 values.  A group's blocks lie at
+// base + id · stride and never move; position p is token p mod 32 of block block_table[p div 32].
 #pragma once
 
 #include <mixtura/status.hpp>
@@ -65,16 +65,18 @@ struct KVPlaneView {
 // One layer of one sequence, for reading.  Valid until the cache's next append, truncate, release_before,
 // free_sequence or import_sequence.
 struct KVView {
-    std::span<const std::byte* const> blocks;  // blocks[i] holds positions 32 · (first_block + i) to … + 31
-    std::int64_t first_block = 0;              // blocks below it were released
-    std::int64_t length_tokens = 0;            // positions at or above it are not to be read
+    const std::byte* base = nullptr;
+    std::size_t block_stride_bytes = 0;
+    std::span<const std::int32_t> block_table;  // by position div 32; -1 where released
+    std::int64_t first_block = 0;               // blocks of the table below it were released
+    std::int64_t length_tokens = 0;             // positions at or above it are not to be read
     std::span<const KVPlaneView> planes;
 
     // The row of `head` at `position`, of planes[plane].size elements; 32 · first_block <= position < length_tokens.
     const std::byte* row(std::size_t plane, std::int64_t head, std::int64_t position) const noexcept {
         const KVPlaneView& p = planes[plane];
-        return blocks[static_cast<std::size_t>(position / kKVBlockTokens - first_block)] + p.offset_bytes +
-               static_cast<std::size_t>(head) * p.head_stride_bytes +
+        const auto block = static_cast<std::size_t>(block_table[static_cast<std::size_t>(position / kKVBlockTokens)]);
+        return base + block * block_stride_bytes + p.offset_bytes + static_cast<std::size_t>(head) * p.head_stride_bytes +
                static_cast<std::size_t>(position % kKVBlockTokens) * p.row_stride_bytes;
     }
 };
@@ -92,7 +94,9 @@ struct KVMemory {
 
 class KVCache {
   public:
-    // INVALID_ARGUMENT where the description contradicts itself or a block would exceed 1 TiB.  Takes no block yet.
+    // Reserves addresses but no memory yet.  INVALID_ARGUMENT where the description contradicts itself or a block would
+    // exceed 1 TiB; OUT_OF_HOST_MEMORY where this process may not have that many addresses (a smaller budget needs
+    // fewer).
     static Result<KVCache> create(KVDescription description) noexcept;
 
     // Block bytes that one sequence of `tokens` tokens needs when at most `step_tokens` are appended at once and

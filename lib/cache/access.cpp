@@ -14,6 +14,7 @@ namespace {
 struct Rows {
     const BlockTable* table = nullptr;
     const KVPlaneView* plane = nullptr;
+    std::size_t group = 0;
     std::int64_t count = 0;
 };
 
@@ -23,7 +24,7 @@ Result<Rows> rows_of(const KVCache::State& state, SequenceId id, std::size_t lay
     MIXTURA_RETURN_IF_ERROR(state.check_plane(layer, plane));
     const Sequence& sequence = state.slots[slot];
     const std::size_t group = state.description.layers[layer].group;
-    Rows rows{&sequence.tables[group], &state.layout.planes[layer][plane], 0};
+    Rows rows{&sequence.tables[group], &state.layout.planes[layer][plane], group, 0};
     const auto width = static_cast<std::size_t>(rows.plane->heads * rows.plane->size);
     if (elements % width != 0) {
         return error(StatusCode::invalid_argument, elements, " elements are given for plane ", plane, " of layer ",
@@ -38,19 +39,19 @@ Result<Rows> rows_of(const KVCache::State& state, SequenceId id, std::size_t lay
     return rows;
 }
 
-// visit(block index in the table, byte offset in the block, element offset in the rows) for every head's row.
+// visit(where the row is stored, index of its first element in the rows) for every head's row.
 template <class Visit>
-void for_each_row(const Rows& rows, std::int64_t first, const Visit& visit) {
+void for_each_row(const KVCache::State& state, const Rows& rows, std::int64_t first, const Visit& visit) {
     const KVPlaneView& plane = *rows.plane;
-    const auto size = static_cast<std::size_t>(plane.size);
     std::size_t element = 0;
     for (std::int64_t position = first; position < first + rows.count; ++position) {
-        const auto block = static_cast<std::size_t>(position / kKVBlockTokens - rows.table->first_block);
-        std::size_t at = plane.offset_bytes + static_cast<std::size_t>(position % kKVBlockTokens) * plane.row_stride_bytes;
+        const BlockId block = rows.table->ids[static_cast<std::size_t>(position / kKVBlockTokens)];
+        std::byte* stored = state.pool.data(rows.group, block) + plane.offset_bytes +
+                            static_cast<std::size_t>(position % kKVBlockTokens) * plane.row_stride_bytes;
         for (std::int64_t head = 0; head < plane.heads; ++head) {
-            visit(block, at, element);
-            at += plane.head_stride_bytes;
-            element += size;
+            visit(stored, element);
+            stored += plane.head_stride_bytes;
+            element += static_cast<std::size_t>(plane.size);
         }
     }
 }
@@ -64,14 +65,14 @@ Status KVCache::write(SequenceId sequence, std::size_t layer, std::size_t plane,
         if (found.count == 0) return {};
         const std::int64_t last_block = (first + found.count - 1) / kKVBlockTokens;
         for (std::int64_t block = first / kKVBlockTokens; block <= last_block; ++block) {
-            const BlockId id = found.table->ids[static_cast<std::size_t>(block - found.table->first_block)];
-            if (state_->pool.references(id) == 1) continue;
+            const BlockId id = found.table->ids[static_cast<std::size_t>(block)];
+            if (state_->pool.references(found.group, id) == 1) continue;
             return error(StatusCode::bad_state, "positions ", block * kKVBlockTokens, " to ",
                          (block + 1) * kKVBlockTokens - 1, " are shared with a fork and cannot be written");
         }
         const auto size = static_cast<std::size_t>(found.plane->size);
-        for_each_row(found, first, [&](std::size_t block, std::size_t at, std::size_t element) {
-            store_row(found.plane->dtype, rows.data() + element, found.table->data[block] + at, size);
+        for_each_row(*state_, found, first, [&](std::byte* stored, std::size_t element) {
+            store_row(found.plane->dtype, rows.data() + element, stored, size);
         });
         return {};
     });
@@ -82,8 +83,8 @@ Status KVCache::read(SequenceId sequence, std::size_t layer, std::size_t plane, 
     return without_exceptions([&]() -> Status {
         MIXTURA_ASSIGN_OR_RETURN(const Rows found, rows_of(*state_, sequence, layer, plane, first, rows.size()));
         const auto size = static_cast<std::size_t>(found.plane->size);
-        for_each_row(found, first, [&](std::size_t block, std::size_t at, std::size_t element) {
-            load_row(found.plane->dtype, found.table->data[block] + at, rows.data() + element, size);
+        for_each_row(*state_, found, first, [&](const std::byte* stored, std::size_t element) {
+            load_row(found.plane->dtype, stored, rows.data() + element, size);
         });
         return {};
     });
@@ -94,8 +95,10 @@ Result<KVView> KVCache::view(SequenceId sequence, std::size_t layer) const noexc
         MIXTURA_ASSIGN_OR_RETURN(const std::size_t slot, state_->slot_of(sequence));
         MIXTURA_RETURN_IF_ERROR(state_->check_plane(layer, 0));
         const Sequence& found = state_->slots[slot];
-        const BlockTable& table = found.tables[state_->description.layers[layer].group];
-        return KVView{table.data, table.first_block, found.length, state_->layout.planes[layer]};
+        const std::size_t group = state_->description.layers[layer].group;
+        const BlockTable& table = found.tables[group];
+        return KVView{state_->pool.base(group), state_->layout.groups[group].block_bytes, table.ids, table.first_block,
+                      found.length, state_->layout.planes[layer]};
     });
 }
 

@@ -7,33 +7,38 @@
 
 #include "base/checked.hpp"
 #include "base/error.hpp"
+#include "cache/reserve_more.hpp"
 
 namespace mixtura {
 namespace {
 
-constexpr std::align_val_t kAlignment{64};
 constexpr std::uint64_t kEndless = std::numeric_limits<std::uint64_t>::max();
-
-// Room for `count` more without reallocating, growing by doubling.
-template <class T>
-void reserve_more(std::vector<T>& list, std::size_t count) {
-    if (list.capacity() - list.size() < count) list.reserve(std::max(list.size() + count, 2 * list.capacity()));
-}
 
 }  // namespace
 
-void BlockPool::FreeAligned::operator()(std::byte* data) const noexcept { ::operator delete(data, kAlignment); }
+Result<BlockPool> BlockPool::create(std::vector<std::size_t> block_bytes, std::uint64_t bytes_max,
+                                    std::uint64_t machine_bytes) {
+    const std::uint64_t most = std::min(bytes_max, checked_multiply<std::uint64_t>(machine_bytes, 2).value_or(kEndless));
+    std::vector<Group> groups;
+    for (const std::size_t bytes : block_bytes) {
+        Group group;
+        group.block_bytes = bytes;
+        if (bytes > 0) {
+            const std::uint64_t blocks = std::min<std::uint64_t>(most / bytes, std::numeric_limits<BlockId>::max());
+            MIXTURA_ASSIGN_OR_RETURN(group.range, AddressRange::reserve(static_cast<std::size_t>(blocks * bytes)));
+        }
+        groups.push_back(std::move(group));
+    }
+    return BlockPool(std::move(groups), std::min(bytes_max, kEndless - 1));
+}
 
-BlockPool::BlockPool(std::vector<std::size_t> block_bytes, std::uint64_t bytes_max)
-    : block_bytes_(std::move(block_bytes)), bytes_max_(std::min(bytes_max, kEndless - 1)), free_(block_bytes_.size()) {}
-
-// What must be allocated beside the free blocks of each group; kEndless, over any budget, where that leaves
+// What must be taken from the system beside the free blocks of each group; kEndless, over any budget, where that leaves
 // 64 bits.
 std::uint64_t BlockPool::shortage_bytes(std::span<const std::size_t> counts) const noexcept {
     std::uint64_t bytes = 0;
-    for (std::size_t group = 0; group < counts.size(); ++group) {
-        const std::size_t missing = counts[group] - std::min(counts[group], free_[group].size());
-        const auto more = checked_multiply<std::uint64_t>(missing, block_bytes_[group]);
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+        const std::size_t missing = counts[g] - std::min(counts[g], groups_[g].free.size());
+        const auto more = checked_multiply<std::uint64_t>(missing, groups_[g].block_bytes);
         const auto sum = more ? checked_add(bytes, *more) : std::nullopt;
         if (!sum) return kEndless;
         bytes = *sum;
@@ -43,12 +48,12 @@ std::uint64_t BlockPool::shortage_bytes(std::span<const std::size_t> counts) con
 
 Status BlockPool::check(std::span<const std::size_t> counts) const {
     const std::uint64_t shortage = shortage_bytes(counts);
-    std::uint64_t reclaimable = 0;  // free blocks that these counts leave over
-    for (std::size_t group = 0; group < counts.size(); ++group) {
-        const std::size_t left_over = free_[group].size() - std::min(counts[group], free_[group].size());
-        reclaimable += left_over * block_bytes_[group];
+    std::uint64_t left_over_bytes = 0;  // in free blocks that these counts leave
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+        const std::size_t left_over = groups_[g].free.size() - std::min(counts[g], groups_[g].free.size());
+        left_over_bytes += left_over * groups_[g].block_bytes;
     }
-    const std::uint64_t needed = bytes_held_ - reclaimable;
+    const std::uint64_t needed = bytes_held_ - left_over_bytes;
     if (shortage <= bytes_max_ - needed) return {};
     return error(StatusCode::budget_exceeded, "the KV cache needs ", shortage, " bytes more, but ", needed,
                  " of its budget of ", bytes_max_, " are taken");
@@ -60,95 +65,88 @@ Status BlockPool::acquire(std::span<const std::size_t> counts, std::vector<Block
     for (const std::size_t count : counts) total += count;
     reserve_more(out, total);
 
-    // Free blocks that another group kept make room.
-    const std::uint64_t shortage = shortage_bytes(counts);
-    for (std::size_t group = 0; group < counts.size(); ++group) {
-        while (bytes_held_ > bytes_max_ - shortage && free_[group].size() > counts[group]) give_back(group);
-    }
-    std::vector<std::size_t> had;
-    for (const std::vector<BlockId>& list : free_) had.push_back(list.size());
-    for (std::size_t group = 0; group < counts.size(); ++group) {
-        while (free_[group].size() < counts[group]) {
-            if (allocate(group)) continue;
-            const std::size_t missing = counts[group] - free_[group].size();
-            for (std::size_t other = 0; other <= group; ++other) {
-                while (free_[other].size() > had[other]) give_back(other);
-            }
-            return error(StatusCode::out_of_host_memory, "no memory for ", missing, " blocks of ", block_bytes_[group],
+    // Bare blocks first: they cost nothing until they are used, so what is added before a failure may stay.
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+        Group& group = groups_[g];
+        while (group.free.size() + group.bare.size() < counts[g]) {
+            if (add_bare_block(group)) continue;
+            return error(StatusCode::out_of_host_memory, "no memory for ",
+                         counts[g] - group.free.size() - group.bare.size(), " blocks of ", group.block_bytes,
                          " bytes for the KV cache, beside ", bytes_held_, " bytes it holds");
         }
     }
-    for (std::size_t group = 0; group < counts.size(); ++group) {
-        for (std::size_t i = 0; i < counts[group]; ++i) {
-            const BlockId block = free_[group].back();
-            free_[group].pop_back();
-            // Zeroed also on reuse: one sequence's rows are never another's to read.
-            std::memset(records_[block].data.get(), 0, block_bytes_[group]);
-            records_[block].references = 1;
-            records_[block].reserved_tokens = 0;
+    // Free blocks that another group kept make room in the budget.
+    const std::uint64_t shortage = shortage_bytes(counts);
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+        while (bytes_held_ > bytes_max_ - shortage && groups_[g].free.size() > counts[g]) give_back(groups_[g]);
+    }
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+        Group& group = groups_[g];
+        for (std::size_t i = 0; i < counts[g]; ++i) {
+            std::vector<BlockId>& from = group.free.empty() ? group.bare : group.free;
+            const BlockId block = from.back();
+            from.pop_back();
+            if (&from == &group.bare) {
+                bytes_held_ += group.block_bytes;
+            } else {
+                std::memset(data(g, block), 0, group.block_bytes);  // one sequence's rows are never another's to read
+            }
+            record(g, block) = {1, 0};
             out.push_back(block);
         }
-        blocks_used_ += counts[group];
-        bytes_used_ += counts[group] * block_bytes_[group];
+        blocks_used_ += counts[g];
+        bytes_used_ += counts[g] * group.block_bytes;
     }
     return {};
 }
 
-// One more free block; false where there is no memory.
-bool BlockPool::allocate(std::size_t group) noexcept {
-    std::unique_ptr<std::byte, FreeAligned> data(
-        static_cast<std::byte*>(::operator new(block_bytes_[group], kAlignment, std::nothrow)));
-    if (data == nullptr) return false;
-    if (vacant_.empty()) {
-        if (records_.size() >= std::numeric_limits<BlockId>::max()) return false;
-        try {
-            reserve_more(records_, 1);
-            vacant_.reserve(records_.capacity());
-            for (std::vector<BlockId>& list : free_) list.reserve(records_.capacity());
-        } catch (const std::bad_alloc&) {
-            return false;
-        }
-        vacant_.push_back(static_cast<BlockId>(records_.size()));
-        records_.emplace_back();
+// False where the range is used up or there is no memory.
+bool BlockPool::add_bare_block(Group& group) noexcept {
+    const std::size_t at = group.records.size() * group.block_bytes;
+    if (group.block_bytes > group.range.size_bytes() - at) return false;
+    try {
+        reserve_more(group.records, 1);
+        group.free.reserve(group.records.capacity());
+        group.bare.reserve(group.records.capacity());
+    } catch (const std::bad_alloc&) {
+        return false;
     }
-    const BlockId block = vacant_.back();
-    vacant_.pop_back();
-    records_[block] = {std::move(data), 0, static_cast<std::uint32_t>(group), 0};
-    free_[group].push_back(block);
-    bytes_held_ += block_bytes_[group];
+    if (!group.range.make_usable(at, group.block_bytes)) return false;
+    group.bare.push_back(static_cast<BlockId>(group.records.size()));
+    group.records.emplace_back();
     return true;
 }
 
-void BlockPool::give_back(std::size_t group) noexcept {
-    const BlockId block = free_[group].back();
-    free_[group].pop_back();
-    records_[block].data.reset();
-    vacant_.push_back(block);
-    bytes_held_ -= block_bytes_[group];
+void BlockPool::give_back(Group& group) noexcept {
+    const BlockId block = group.free.back();
+    group.free.pop_back();
+    group.bare.push_back(block);
+    group.range.give_back(static_cast<std::size_t>(block) * group.block_bytes, group.block_bytes);
+    bytes_held_ -= group.block_bytes;
 }
 
-void BlockPool::retain(BlockId block) noexcept {
-    if (++records_[block].references == 2) ++blocks_shared_;
+void BlockPool::retain(std::size_t group, BlockId block) noexcept {
+    if (++record(group, block).references == 2) ++blocks_shared_;
 }
 
-void BlockPool::release(BlockId block) noexcept {
-    Record& record = records_[block];
-    if (--record.references == 1) --blocks_shared_;
-    if (record.references > 0) return;
-    free_[record.group].push_back(block);
+void BlockPool::release(std::size_t group, BlockId block) noexcept {
+    Record& found = record(group, block);
+    if (--found.references == 1) --blocks_shared_;
+    if (found.references > 0) return;
+    groups_[group].free.push_back(block);
     --blocks_used_;
-    bytes_used_ -= block_bytes_[record.group];
+    bytes_used_ -= groups_[group].block_bytes;
 }
 
 void BlockPool::trim() noexcept {
-    for (std::size_t group = 0; group < free_.size(); ++group) {
-        while (!free_[group].empty()) give_back(group);
+    for (Group& group : groups_) {
+        while (!group.free.empty()) give_back(group);
     }
 }
 
 std::uint64_t BlockPool::blocks_free() const noexcept {
     std::uint64_t count = 0;
-    for (const std::vector<BlockId>& list : free_) count += list.size();
+    for (const Group& group : groups_) count += group.free.size();
     return count;
 }
 

@@ -9,6 +9,7 @@
 #include "base/checked.hpp"
 #include "base/error.hpp"
 #include "base/machine.hpp"
+#include "cache/reserve_more.hpp"
 #include "cache/state.hpp"
 
 namespace mixtura {
@@ -24,11 +25,6 @@ std::vector<std::size_t> block_sizes(const KVLayout& layout) {
     std::vector<std::size_t> sizes;
     for (const KVLayout::Group& group : layout.groups) sizes.push_back(group.block_bytes);
     return sizes;
-}
-
-template <class T>
-void reserve_more(std::vector<T>& list, std::size_t count) {
-    if (list.capacity() - list.size() < count) list.reserve(std::max(list.size() + count, 2 * list.capacity()));
 }
 
 // visit(byte offset of the head's rows in a block, bytes of a row) for every head of every plane of the group.
@@ -49,9 +45,6 @@ SequenceId sequence_id(std::size_t slot, std::uint32_t generation) noexcept {
 }
 
 }  // namespace
-
-KVCache::State::State(KVDescription given, KVLayout planned, std::uint64_t bytes_max)
-    : description(std::move(given)), layout(std::move(planned)), pool(block_sizes(layout), bytes_max) {}
 
 Result<std::size_t> KVCache::State::slot_of(SequenceId id) const {
     const auto slot = static_cast<std::uint32_t>(static_cast<std::uint64_t>(id));
@@ -78,7 +71,10 @@ Status KVCache::State::check_plane(std::size_t layer, std::size_t plane) const {
 
 SequenceId KVCache::State::add(std::span<const std::int64_t> first_blocks) {
     std::vector<BlockTable> tables(layout.groups.size());
-    for (std::size_t group = 0; group < tables.size(); ++group) tables[group].first_block = first_blocks[group];
+    for (std::size_t group = 0; group < tables.size(); ++group) {
+        tables[group].first_block = first_blocks[group];
+        tables[group].ids.assign(static_cast<std::size_t>(first_blocks[group]), BlockId{-1});
+    }
     if (free_slots.empty()) {
         reserve_more(slots, 1);
         free_slots.reserve(slots.capacity());
@@ -95,8 +91,8 @@ SequenceId KVCache::State::add(std::span<const std::int64_t> first_blocks) {
 }
 
 void KVCache::State::remove(Sequence& sequence) noexcept {
-    for (const BlockTable& table : sequence.tables) {
-        for (const BlockId block : table.ids) pool.release(block);
+    for (std::size_t group = 0; group < sequence.tables.size(); ++group) {
+        for (const BlockId block : sequence.tables[group].kept()) pool.release(group, block);
     }
     sequence.tables.clear();
     ++sequence.generation;
@@ -110,22 +106,21 @@ void KVCache::State::make_last_block_own(Sequence& sequence, std::size_t group, 
     BlockTable& table = sequence.tables[group];
     const auto tokens = static_cast<std::size_t>(sequence.length % kKVBlockTokens);
     for_each_head(layout, group, [&](std::size_t at, std::size_t row_bytes) {
-        std::memcpy(pool.data(block) + at, table.data.back() + at, tokens * row_bytes);
+        std::memcpy(pool.data(group, block) + at, pool.data(group, table.ids.back()) + at, tokens * row_bytes);
     });
-    pool.release(table.ids.back());
+    pool.release(group, table.ids.back());
     table.ids.back() = block;
-    table.data.back() = pool.data(block);
 }
 
 // Zeroes what truncation left behind this sequence's tokens in its last block, be it its own or that of a fork which
 // is gone since.
 void KVCache::State::clear_stale_tokens(Sequence& sequence, std::size_t group) noexcept {
-    const BlockTable& table = sequence.tables[group];
+    const BlockId block = sequence.tables[group].ids.back();
     const auto first = static_cast<std::size_t>(sequence.length % kKVBlockTokens);
-    const std::size_t end = pool.reserved_tokens(table.ids.back());
+    const std::size_t end = pool.reserved_tokens(group, block);
     if (end <= first) return;
     for_each_head(layout, group, [&](std::size_t at, std::size_t row_bytes) {
-        std::memset(table.data.back() + at + first * row_bytes, 0, (end - first) * row_bytes);
+        std::memset(pool.data(group, block) + at + first * row_bytes, 0, (end - first) * row_bytes);
     });
 }
 
@@ -144,13 +139,12 @@ Status KVCache::State::append(Sequence& sequence, std::int64_t count) {
         const BlockTable& table = sequence.tables[group];
         grow[group] = static_cast<std::size_t>(blocks_for_tokens(length) - table.end_block());
         wanted[group] = grow[group];
-        if (is_within_block && pool.references(table.ids.back()) > 1) ++wanted[group];  // copy on write
+        if (is_within_block && pool.references(group, table.ids.back()) > 1) ++wanted[group];  // copy on write
     }
     MIXTURA_RETURN_IF_ERROR(pool.check(wanted));  // before room is made in proportion to what is wanted
     std::vector<BlockId> taken;
     for (std::size_t group = 0; group < sequence.tables.size(); ++group) {
         reserve_more(sequence.tables[group].ids, grow[group]);
-        reserve_more(sequence.tables[group].data, grow[group]);
     }
     MIXTURA_RETURN_IF_ERROR(pool.acquire(wanted, taken));
 
@@ -163,13 +157,13 @@ Status KVCache::State::append(Sequence& sequence, std::int64_t count) {
         } else if (is_within_block) {
             clear_stale_tokens(sequence, group);
         }
-        for (std::size_t i = 0; i < grow[group]; ++i) {
-            table.ids.push_back(*next);
-            table.data.push_back(pool.data(*next++));
-        }
-        for (std::int64_t block = sequence.length / kKVBlockTokens; block * kKVBlockTokens < length; ++block) {
-            pool.set_reserved_tokens(table.ids[static_cast<std::size_t>(block - table.first_block)],
-                                     static_cast<std::uint32_t>(std::min(kKVBlockTokens, length - block * kKVBlockTokens)));
+        for (std::size_t i = 0; i < grow[group]; ++i) table.ids.push_back(*next++);
+        // An imported sequence begins at its first kept block, behind its length of 0.
+        const std::int64_t first = std::max(table.first_block, sequence.length / kKVBlockTokens);
+        for (std::int64_t block = first; block < table.end_block(); ++block) {
+            const std::int64_t tokens = std::min(kKVBlockTokens, length - block * kKVBlockTokens);
+            pool.set_reserved_tokens(group, table.ids[static_cast<std::size_t>(block)],
+                                     static_cast<std::uint32_t>(tokens));
         }
     }
     sequence.length = length;
@@ -179,8 +173,11 @@ Status KVCache::State::append(Sequence& sequence, std::int64_t count) {
 Result<KVCache> KVCache::create(KVDescription description) noexcept {
     return without_exceptions([&]() -> Result<KVCache> {
         MIXTURA_ASSIGN_OR_RETURN(KVLayout layout, KVLayout::create(description));
-        const std::uint64_t bytes_max = description.bytes_max ? *description.bytes_max : memory_of_machine();
-        return KVCache(std::make_unique<State>(std::move(description), std::move(layout), bytes_max));
+        const std::uint64_t machine_bytes = memory_of_machine();
+        MIXTURA_ASSIGN_OR_RETURN(BlockPool pool, BlockPool::create(block_sizes(layout),
+                                                                   description.bytes_max.value_or(machine_bytes),
+                                                                   machine_bytes));
+        return KVCache(std::make_unique<State>(std::move(description), std::move(layout), std::move(pool)));
     });
 }
 
@@ -236,8 +233,8 @@ Result<SequenceId> KVCache::fork(SequenceId sequence) noexcept {
         std::vector<BlockTable> tables = state_->slots[parent].tables;
         const SequenceId id = state_->add(std::vector<std::int64_t>(tables.size(), 0));
         MIXTURA_ASSIGN_OR_RETURN(const std::size_t child, state_->slot_of(id));
-        for (const BlockTable& table : tables) {
-            for (const BlockId block : table.ids) state_->pool.retain(block);
+        for (std::size_t group = 0; group < tables.size(); ++group) {
+            for (const BlockId block : tables[group].kept()) state_->pool.retain(group, block);
         }
         state_->slots[child].tables = std::move(tables);
         state_->slots[child].length = state_->slots[parent].length;
@@ -286,12 +283,11 @@ Status KVCache::truncate(SequenceId sequence, std::int64_t length) noexcept {
             return error(StatusCode::out_of_range, "a sequence cut to ", length, " tokens would see position ", visible,
                          " in layer group ", group, ", but what lies below ", kept, " was released");
         }
-        for (BlockTable& table : found.tables) {
-            const std::int64_t end = blocks_for_tokens(length);
-            while (!table.ids.empty() && table.end_block() > end) {
-                state_->pool.release(table.ids.back());
-                table.ids.pop_back();
-                table.data.pop_back();
+        for (std::size_t group = 0; group < found.tables.size(); ++group) {
+            std::vector<BlockId>& ids = found.tables[group].ids;
+            while (static_cast<std::int64_t>(ids.size()) > blocks_for_tokens(length)) {
+                state_->pool.release(group, ids.back());  // kept: first_block * 32 <= visible <= length
+                ids.pop_back();
             }
         }
         found.length = length;
@@ -310,12 +306,12 @@ Status KVCache::release_before(SequenceId sequence, std::size_t group, std::int6
                          " is to be released, expected 0 to ", visible, ", which the next token sees");
         }
         BlockTable& table = found.tables[group];
-        const std::int64_t drop = position / kKVBlockTokens - table.first_block;
-        if (drop <= 0 || state_->layout.groups[group].block_bytes == 0) return {};
-        for (std::int64_t i = 0; i < drop; ++i) state_->pool.release(table.ids[static_cast<std::size_t>(i)]);
-        table.ids.erase(table.ids.begin(), table.ids.begin() + drop);
-        table.data.erase(table.data.begin(), table.data.begin() + drop);
-        table.first_block += drop;
+        if (state_->layout.groups[group].block_bytes == 0) return {};
+        for (; table.first_block < position / kKVBlockTokens; ++table.first_block) {
+            BlockId& block = table.ids[static_cast<std::size_t>(table.first_block)];
+            state_->pool.release(group, block);
+            block = -1;
+        }
         return {};
     });
 }

@@ -4,6 +4,7 @@
 
 #include "base/checked.hpp"
 #include "base/error.hpp"
+#include "memory/address_range.hpp"
 
 namespace mixtura {
 namespace {
@@ -106,6 +107,10 @@ Result<KVLayout> KVLayout::create(const KVDescription& description) {
             group.token_bytes += view.row_stride_bytes * static_cast<std::size_t>(view.heads);
             layout.planes[layer].push_back(view);
         }
+    }
+    for (Group& group : layout.groups) {
+        // A block is whole pages, so that one can be given back to the system without its neighbours.
+        group.block_bytes = static_cast<std::size_t>(*checked_align_up(group.block_bytes, page_bytes()));
     }
     return layout;
 }

@@ -69,7 +69,7 @@ Parts parts_of(std::size_t description_bytes, std::size_t groups) noexcept {
     return {length_at, length_at + 8, length_at + 8 + 8 * groups};
 }
 
-// visit(group, index of the block in the group's table, plane view, byte offset in the block, bytes) in file order.
+// visit(group, index of the block in the group's table, byte offset in the block, bytes) in file order.
 template <class Visit>
 void for_each_run(const KVLayout& layout, std::span<const std::int64_t> first_blocks, std::int64_t length,
                   const Visit& visit) {
@@ -79,7 +79,7 @@ void for_each_run(const KVLayout& layout, std::span<const std::int64_t> first_bl
             for (const std::size_t layer : layout.groups[group].layers) {
                 for (const KVPlaneView& plane : layout.planes[layer]) {
                     for (std::int64_t head = 0; head < plane.heads; ++head) {
-                        visit(group, static_cast<std::size_t>(block - first_blocks[group]),
+                        visit(group, static_cast<std::size_t>(block),
                               plane.offset_bytes + static_cast<std::size_t>(head) * plane.head_stride_bytes,
                               static_cast<std::size_t>(tokens) * plane.row_stride_bytes);
                     }
@@ -200,7 +200,7 @@ Result<std::vector<std::byte>> KVCache::export_sequence(SequenceId sequence) con
         std::byte* out = bytes.data() + parts.rows_at;
         for_each_run(state_->layout, first_blocks, found.length,
                      [&](std::size_t group, std::size_t block, std::size_t at, std::size_t size) {
-                         std::memcpy(out, found.tables[group].data[block] + at, size);
+                         std::memcpy(out, state_->pool.data(group, found.tables[group].ids[block]) + at, size);
                          out += size;
                      });
         const std::size_t checked = bytes.size() - kChecksumBytes;
@@ -223,7 +223,7 @@ Result<SequenceId> KVCache::import_sequence(std::span<const std::byte> bytes) no
         const std::byte* in = bytes.data() + header.rows_at;
         for_each_run(state_->layout, header.first_blocks, header.length,
                      [&](std::size_t group, std::size_t block, std::size_t at, std::size_t size) {
-                         std::memcpy(added.tables[group].data[block] + at, in, size);
+                         std::memcpy(state_->pool.data(group, added.tables[group].ids[block]) + at, in, size);
                          in += size;
                      });
         return id;

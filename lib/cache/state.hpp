@@ -8,13 +8,15 @@
 
 namespace mixtura {
 
-// The blocks of one group in one sequence, first kept to last.
+// The blocks of one group in one sequence, by position div 32.
 struct BlockTable {
-    std::int64_t first_block = 0;
+    std::int64_t first_block = 0;  // ids below it are -1: released
     std::vector<BlockId> ids;
-    std::vector<std::byte*> data;  // data[i] = the pool's of ids[i], for views
 
-    std::int64_t end_block() const noexcept { return first_block + static_cast<std::int64_t>(ids.size()); }
+    std::span<const BlockId> kept() const noexcept {
+        return std::span(ids).subspan(static_cast<std::size_t>(first_block));
+    }
+    std::int64_t end_block() const noexcept { return static_cast<std::int64_t>(ids.size()); }
 };
 
 struct Sequence {
@@ -24,7 +26,8 @@ struct Sequence {
 };
 
 struct KVCache::State {
-    State(KVDescription given, KVLayout planned, std::uint64_t bytes_max);
+    State(KVDescription given, KVLayout planned, BlockPool blocks) noexcept
+        : description(std::move(given)), layout(std::move(planned)), pool(std::move(blocks)) {}
 
     KVDescription description;
     KVLayout layout;

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <numeric>
 
+#include "memory/address_range.hpp"
+
 using namespace mixtura;
 
 namespace {
@@ -111,7 +113,7 @@ TEST_CASE("importing keeps the limits of the cache it goes to", "[cache][short]"
     KVCache cache = make(description_of(DType::f16));
     const std::vector<std::byte> bytes = *cache.export_sequence(filled(cache, 100));
     KVDescription small = description_of(DType::f16);
-    small.bytes_max = 4096;
+    small.bytes_max = 3 * page_bytes();  // 4 and 2 blocks of a page would be needed
     KVCache poor = make(small);
     CHECK(poor.import_sequence(bytes).status().code() == StatusCode::budget_exceeded);
     CHECK(poor.memory().sequences == 0);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "base/number.hpp"
 #include "formats/json.hpp"
@@ -37,6 +38,16 @@ SamplingOptions options_of(JsonValue given) {
     return options;
 }
 
+std::vector<TokenId> tokens_of(const std::vector<std::byte>& bytes) {  // i64
+    std::vector<TokenId> tokens;
+    for (std::size_t at = 0; at < bytes.size(); at += sizeof(std::int64_t)) {
+        std::int64_t token = 0;
+        std::memcpy(&token, bytes.data() + at, sizeof token);
+        tokens.push_back(static_cast<TokenId>(token));
+    }
+    return tokens;
+}
+
 // torch.sort is not stable: where several tokens tie at a cut of top-p, transformers keeps an arbitrary few of them.
 // We keep all.  So what is expected is the softmax over everything at least as likely as the fixture's least likely
 // token; where nothing ties that is the fixture itself, which `tied` tells.
@@ -59,7 +70,7 @@ std::vector<float> with_ties(const std::vector<float>& logits, const std::vector
 }  // namespace
 
 TEST_CASE("every golden sampling case gives transformers' probabilities to 1e-6", "[sampler][short]") {
-    const GoldenTensors tensors("samplers.safetensors");
+    const Tensors tensors("samplers.safetensors");
     const auto document = JsonDocument::parse(read_file(golden("samplers.json")), "samplers.json");
     REQUIRE(document.is_ok());
     std::size_t cases = 0;
@@ -68,10 +79,9 @@ TEST_CASE("every golden sampling case gives transformers' probabilities to 1e-6"
     for (const auto [name_view, given] : document->root().members()) {
         const std::string name(name_view);
         INFO(name);
-        const std::vector<float> logits = tensors.f32(name + ".logits");
-        std::vector<float> expected = tensors.f32(name + ".probs");
-        const std::vector<std::int64_t> history64 = tensors.i64(name + ".history");
-        const std::vector<TokenId> history(history64.begin(), history64.end());
+        const std::vector<float> logits = tensors.floats(name + ".logits");
+        std::vector<float> expected = tensors.floats(name + ".probs");
+        const std::vector<TokenId> history = tokens_of(tensors.bytes(name + ".history"));
 
         const SamplingOptions options = options_of(given);
         if (options.top_p && !options.repetition_penalty && !options.temperature) {  // logits as they are cut
