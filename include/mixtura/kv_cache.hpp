@@ -1,10 +1,10 @@
 // KVCache: the keys and values of many sequences, in blocks of 32 tokens that sequences share until one of them writes.
 // Usable alone: describe the layers, append tokens, write their rows, read blocks from your own attention.
 //
-// A block belongs to one layer group and holds 32 consecutive positions of every layer in it.  It is whole pages; within
-// it each layer's planes lie one after another, each 64-byte aligned, and a plane is [head][32 tokens][size], so that
-// the 32 keys an attention kernel reads for one head are contiguous, and so are the 32 values.  A group's blocks lie at
-// base + id · stride and never move; position p is token p mod 32 of block block_table[p div 32].
+// A block belongs to one layer group and holds 32 consecutive positions of every layer in it.  It is whole pages;
+// within it each layer's planes lie one after another, each 64-byte aligned, and a plane is [head][32 tokens][size], so
+// that the 32 keys an attention kernel reads for one head are contiguous, and so are the 32 values.  A group's blocks
+// lie at base + id · stride and never move; position p is token p mod 32 of block block_table[p div 32].
 #pragma once
 
 #include <mixtura/status.hpp>
@@ -76,8 +76,9 @@ struct KVView {
     const std::byte* row(std::size_t plane, std::int64_t head, std::int64_t position) const noexcept {
         const KVPlaneView& p = planes[plane];
         const auto block = static_cast<std::size_t>(block_table[static_cast<std::size_t>(position / kKVBlockTokens)]);
-        return base + block * block_stride_bytes + p.offset_bytes + static_cast<std::size_t>(head) * p.head_stride_bytes +
-               static_cast<std::size_t>(position % kKVBlockTokens) * p.row_stride_bytes;
+        const auto token = static_cast<std::size_t>(position % kKVBlockTokens);
+        return base + block * block_stride_bytes + p.offset_bytes +
+               static_cast<std::size_t>(head) * p.head_stride_bytes + token * p.row_stride_bytes;
     }
 };
 

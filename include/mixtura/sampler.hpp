@@ -31,17 +31,17 @@ struct LogitBias {
 };
 
 // Sees and may change the logits [V] of one position; the history is what the Sampler was given.  Runs on the thread
-// that calls the Sampler, once a call; may throw nothing; the span ends with the call.  NaN it leaves behind is an error
-// of the call, -inf rules a token out, +inf (on one token or several) rules out all others.
+// that calls the Sampler, once a call; the span ends with the call; what it throws makes the call fail (INTERNAL).  NaN it
+// leaves behind is an error of the call, -inf rules a token out, +inf (on one token or several) rules out all others.
 using LogitsCallback = std::function<Flow(std::span<float> logits, const TokenHistory& history)>;
 
 // How the next token is chosen.  A field that is unset takes the model's default (fill_unset) and, where that is unset
 // too, the value named here, which changes nothing; so zero can say "off" against a model's default.  The steps run in
-// the order of the fields, which is that of Hugging Face transformers.  Ties at a cut are all kept.  (Every field has an
-// initialiser, so that a host's -Wextra is quiet about those a designated initialiser leaves out.)
+// the order of the fields, which is that of Hugging Face transformers.  Ties at a cut are all kept.  Every field has an
+// initialiser so that a host's -Wextra is quiet about those that a designated initialiser leaves out.
 struct SamplingOptions {
     std::vector<LogitBias> logit_bias = {};            // at most one a token
-    std::optional<float> repetition_penalty = {};      // 1; > 0; a token of prompt or output: logit / r, if negative · r
+    std::optional<float> repetition_penalty = {};      // 1; > 0; tokens of prompt or output: logit / r, below 0: · r
     std::optional<float> presence_penalty = {};        // 0; taken off the logit of every token in the output
     std::optional<float> frequency_penalty = {};       // 0; the same, times how often the token is in the output
     std::optional<std::int32_t> no_repeat_ngram = {};  // 0 = off; no run of n tokens, prompt included, comes twice
@@ -55,8 +55,8 @@ struct SamplingOptions {
     std::optional<std::uint64_t> seed = {};            // 0
     std::uint64_t completion = 0;                      // which of several answers to one prompt: each draws its own
 
-    // Unset: none.  n >= 0: the logprob of the chosen token and of the n likeliest, in the model's own distribution (the
-    // logits as given, before any step above).
+    // Unset: none.  n >= 0: the logprob of the chosen token and of the n likeliest, in the model's own distribution: of
+    // the logits as given, before any step above.
     std::optional<std::int32_t> logprobs = {};
 
     // Takes each unset number from `defaults`, e.g. the model's generation_config.json.
@@ -79,8 +79,8 @@ struct Sampled {
 
 class Sampler {
   public:
-    // Refuses options as SamplingOptions::check does.  Working memory (about 16 bytes a vocabulary entry, taken at first
-    // use) is shared with `sharing` where that is given: then only one of the sharers may run at a time.
+    // Refuses options as SamplingOptions::check does.  Working memory (about 16 bytes a vocabulary entry, taken at
+    // first use) is shared with `sharing` where that is given: then only one of the sharers may run at a time.
     static Result<Sampler> create(std::int64_t vocabulary_size, SamplingOptions options,
                                   const Sampler* sharing = nullptr) noexcept;
 
@@ -120,7 +120,7 @@ std::string_view finish_reason_name(FinishReason reason) noexcept;  // "stop_tok
 struct StopOptions {
     std::optional<std::vector<TokenId>> tokens = {};  // unset: the model's end tokens; empty: none
     std::vector<std::string> strings = {};            // not empty each; compared byte by byte
-    std::optional<std::int64_t> max_tokens = {};      // unset: until something else ends it; the stop token is not counted
+    std::optional<std::int64_t> max_tokens = {};      // unset: no limit; stop tokens are not counted
 
     // INVALID_ARGUMENT: an empty stop string, one above 64 KiB, more than 1,024 of them, max_tokens below 0.
     Status check() const noexcept;

@@ -18,7 +18,8 @@ constexpr std::uint64_t kEndless = std::numeric_limits<std::uint64_t>::max();
 
 Result<BlockPool> BlockPool::create(std::vector<std::size_t> block_bytes, std::uint64_t bytes_max,
                                     std::uint64_t machine_bytes) {
-    const std::uint64_t most = std::min(bytes_max, checked_multiply<std::uint64_t>(machine_bytes, 2).value_or(kEndless));
+    const auto twice = checked_multiply<std::uint64_t>(machine_bytes, 2);
+    const std::uint64_t most = std::min(bytes_max, twice.value_or(kEndless));
     std::vector<Group> groups;
     for (const std::size_t bytes : block_bytes) {
         Group group;

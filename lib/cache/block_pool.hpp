@@ -1,6 +1,6 @@
 // Blocks of memory for several layer groups under one budget, counted references, freed blocks kept for reuse.
-// KVCache takes and releases through it; it knows no sequence.  A group's blocks lie at base + id · stride, as attention
-// kernels want them, and never move.  Per-object.
+// KVCache takes and releases through it; it knows no sequence.  A group's blocks lie at base + id · stride, as
+// attention kernels want them, and never move.  Per-object.
 #pragma once
 
 #include <mixtura/status.hpp>
@@ -37,7 +37,9 @@ class BlockPool {
     std::byte* data(std::size_t group, BlockId block) const noexcept {
         return base(group) + static_cast<std::size_t>(block) * groups_[group].block_bytes;
     }
-    std::uint32_t references(std::size_t group, BlockId block) const noexcept { return record(group, block).references; }
+    std::uint32_t references(std::size_t group, BlockId block) const noexcept {
+        return record(group, block).references;
+    }
     // How many of the block's first tokens were reserved since it was acquired; what lies behind them is zero.
     std::uint32_t reserved_tokens(std::size_t group, BlockId block) const noexcept {
         return record(group, block).reserved_tokens;

@@ -21,7 +21,7 @@
 namespace mixtura {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "rows are copied to and from snapshots as they lie in memory");
+static_assert(std::endian::native == std::endian::little, "rows are copied as they lie in memory");
 
 constexpr std::string_view kMagic = "MXTKVSEQ";
 constexpr std::uint32_t kVersion = 1;
@@ -35,7 +35,9 @@ std::string description_text(const KVDescription& description) {
     }
     for (const KVLayer& layer : description.layers) {
         out += text("; layer of ", layer.group);
-        for (const KVPlane& plane : layer.planes) out += text(" ", plane.heads, "x", plane.size, dtype_name(plane.dtype));
+        for (const KVPlane& plane : layer.planes) {
+            out += text(" ", plane.heads, "x", plane.size, dtype_name(plane.dtype));
+        }
     }
     return out;
 }
@@ -130,7 +132,8 @@ Status check_start(std::span<const std::byte> bytes, std::string_view ours) {
         return error(StatusCode::unknown_format, "these ", bytes.size(), " bytes are no saved sequence");
     }
     if (const auto version = load<std::uint32_t>(bytes, 8); version != kVersion) {
-        return error(StatusCode::version_mismatch, "the saved sequence is of version ", version, ", expected ", kVersion);
+        return error(StatusCode::version_mismatch, "the saved sequence is of version ", version, ", expected ",
+                     kVersion);
     }
     const std::size_t size = load<std::uint32_t>(bytes, 12);
     if (size > bytes.size() - kFixedBytes) return corrupt("ends within its description");

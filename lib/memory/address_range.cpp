@@ -20,8 +20,8 @@ Result<AddressRange> AddressRange::reserve(std::size_t bytes) {
     if (bytes == 0) return range;
     const auto rounded = checked_align_up(bytes, page_bytes());
     // No access: the pages count against no limit on memory until they are made usable.
-    void* const base = !rounded ? MAP_FAILED
-                                : ::mmap(nullptr, *rounded, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    void* const base = rounded ? ::mmap(nullptr, *rounded, PROT_NONE, kFlags, -1, 0) : MAP_FAILED;
     if (base == MAP_FAILED) {
         return error(StatusCode::out_of_host_memory, "this process may not have ", bytes, " bytes of addresses more");
     }

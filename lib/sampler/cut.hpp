@@ -19,8 +19,8 @@ inline std::uint32_t order_key(float value) noexcept {
 inline constexpr std::uint32_t kKeyOfMinusInfinity = 0x007FFFFF;
 inline constexpr std::uint32_t kKeyOfInfinity = 0xFF800000;
 
-// Distances >= 0, of which the smaller is the better, as keys; and bins of 1/64 for them, which spread log-probabilities
-// well (32 below the best a token has a weight of e^-32, and the last bin takes what is beyond).
+// Distances >= 0, of which the smaller is the better, as keys; and bins of 1/64 for them, which spread
+// log-probabilities well (32 below the best a token has a weight of e^-32; the last bin takes what is beyond).
 inline std::uint32_t distance_key(float distance) noexcept { return ~std::bit_cast<std::uint32_t>(distance + 0.0F); }
 inline std::uint32_t distance_bin(float distance) noexcept {
     return 2047U - static_cast<std::uint32_t>((distance < 31.9F ? distance : 31.9F) * 64.0F);
@@ -46,8 +46,8 @@ inline ChosenBin choose_bin(const CutBins& bins, double above, double target) no
     return chosen;
 }
 
-// The largest key c for which the elements with keys >= c weigh at least `target`, to the same rounding: a radix descent
-// over 11 + 11 + 10 bits.  `key(i)` and `weight(i)` are asked for i in [0, count); weights are not negative and one is
+// The largest key c for which the elements with keys >= c weigh at least `target`, to the same rounding: a radix
+// descent over 11 + 11 + 10 bits.  `key(i)` and `weight(i)` are asked for i in [0, count); weights are not negative and one is
 // above 0.
 template <class Key, class Weight>
 std::uint32_t find_cut(std::size_t count, const Key& key, const Weight& weight, double target, CutBins& bins) noexcept {

@@ -1,5 +1,5 @@
-// The distribution a token is drawn from: temperature, the filters, the draw.  Sampler fills it anew for every token; it
-// keeps its memory.  Candidates stand in id order throughout, three arrays side by side.
+// The distribution a token is drawn from: temperature, the filters, the draw.  Sampler fills it anew for every token;
+// it keeps its memory.  Candidates stand in id order throughout, three arrays side by side.
 #pragma once
 
 #include <cstddef>

@@ -73,7 +73,8 @@ struct Sampler::State {
     void add_logprobs(std::span<const float> given, float maximum, Sampled& sampled);
 };
 
-Result<Sampler> Sampler::create(std::int64_t vocabulary_size, SamplingOptions options, const Sampler* sharing) noexcept {
+Result<Sampler> Sampler::create(std::int64_t vocabulary_size, SamplingOptions options,
+                                const Sampler* sharing) noexcept {
     return without_exceptions([&]() -> Result<Sampler> {
         if (vocabulary_size < 1 || vocabulary_size > std::numeric_limits<TokenId>::max()) {
             return error(StatusCode::invalid_argument, "the vocabulary has ", vocabulary_size,

@@ -219,7 +219,8 @@ TEST_CASE("a sliding window's blocks can go, and what the next token sees cannot
     const Status refused = cache.release_before(sequence, 1, 162);
     CHECK(refused.code() == StatusCode::out_of_range);
     CHECK(refused.message() ==
-          "what lies below position 162 of layer group 1 is to be released, expected 0 to 161, which the next token sees");
+          "what lies below position 162 of layer group 1 is to be released, expected 0 to 161, which the next token "
+          "sees");
     CHECK(cache.release_before(sequence, 0, 1).code() == StatusCode::out_of_range);
     CHECK(cache.release_before(sequence, 2, 0).code() == StatusCode::invalid_argument);
     REQUIRE(cache.release_before(sequence, 1, 161).is_ok());

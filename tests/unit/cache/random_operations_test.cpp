@@ -39,7 +39,7 @@ KVDescription description() {
     return out;
 }
 // Every group's block takes less than a page, so it is one.
-const std::uint64_t block_bytes = page_bytes();
+const std::uint64_t kBlockBytes = page_bytes();
 
 std::int64_t visible(std::size_t group, std::int64_t at) {
     if (group == 1) return std::max<std::int64_t>(0, at - kWindow + 1);
@@ -116,7 +116,7 @@ class Trial {
         for (const auto& [id, sequence] : model_) {
             for (std::size_t group = 0; group < kGroups; ++group) {
                 for (const auto& block : sequence.blocks[group]) {
-                    if (seen.insert(block.get()).second) bytes += block_bytes;
+                    if (seen.insert(block.get()).second) bytes += kBlockBytes;
                 }
             }
         }
@@ -135,12 +135,12 @@ class Trial {
             auto& blocks = next.blocks[group];
             if (count > 0 && sequence.length % 32 != 0 && sequence.blocks[group].back().use_count() > 2) {
                 blocks.back() = std::make_shared<int>();  // 2: this sequence and `next`
-                more += block_bytes;
+                more += kBlockBytes;
                 ++copies;
             }
             while (next.first_block[group] + static_cast<std::int64_t>(blocks.size()) < (length + 31) / 32) {
                 blocks.push_back(std::make_shared<int>());
-                more += block_bytes;
+                more += kBlockBytes;
             }
         }
         const KVMemory before = cache_->memory();
@@ -193,7 +193,8 @@ class Trial {
         bool is_shared = false;
         for (std::size_t group = 0; group < kGroups; ++group) {
             if (position / 32 < sequence.first_block[group]) return;
-            const auto& block = sequence.blocks[group][static_cast<std::size_t>(position / 32 - sequence.first_block[group])];
+            const std::int64_t index = position / 32 - sequence.first_block[group];
+            const auto& block = sequence.blocks[group][static_cast<std::size_t>(index)];
             if (block.use_count() == 1) continue;
             is_shared = true;
             const std::size_t layer = group == 2 ? 3 : group;
@@ -207,8 +208,8 @@ class Trial {
     void truncate() {
         const SequenceId id = any();
         ModelSequence& sequence = model_.at(id);
-        const std::int64_t length = below(5) == 0 ? below(static_cast<int>(sequence.length) + 3)
-                                                  : sequence.length - below(std::min(9, static_cast<int>(sequence.length) + 1));
+        const int now = static_cast<int>(sequence.length);
+        const std::int64_t length = below(5) == 0 ? below(now + 3) : now - below(std::min(9, now + 1));
         bool may = length <= sequence.length;
         for (std::size_t group = 0; may && group < kGroups; ++group) {
             if (sequence.first_block[group] * 32 > visible(group, length)) {
@@ -224,8 +225,9 @@ class Trial {
         REQUIRE(status.is_ok());
         sequence.length = length;
         for (std::size_t group = 0; group < kGroups; ++group) {
-            while (sequence.first_block[group] + static_cast<std::int64_t>(sequence.blocks[group].size()) > (length + 31) / 32) {
-                sequence.blocks[group].pop_back();
+            auto& blocks = sequence.blocks[group];
+            while (sequence.first_block[group] + static_cast<std::int64_t>(blocks.size()) > (length + 31) / 32) {
+                blocks.pop_back();
             }
         }
         std::erase_if(sequence.rows, [&](const auto& row) { return row.first[2] >= length; });
@@ -235,8 +237,8 @@ class Trial {
         const SequenceId id = any();
         ModelSequence& sequence = model_.at(id);
         const auto group = static_cast<std::size_t>(below(kGroups));
-        const std::int64_t limit = visible(group, sequence.length);
-        const std::int64_t position = below(4) == 0 ? limit + 1 : limit - below(static_cast<int>(std::min<std::int64_t>(limit, 40)) + 1);
+        const int limit = static_cast<int>(visible(group, sequence.length));
+        const std::int64_t position = below(4) == 0 ? limit + 1 : limit - below(std::min(limit, 40) + 1);
         const Status status = cache_->release_before(id, group, position);
         if (position > limit) {
             REQUIRE(status.code() == StatusCode::out_of_range);
@@ -263,7 +265,7 @@ class Trial {
         for (std::size_t group = 0; group < kGroups; ++group) {
             for (auto& block : loaded.blocks[group]) {
                 block = std::make_shared<int>();
-                more += block_bytes;
+                more += kBlockBytes;
             }
         }
         const auto again = cache_->import_sequence(*bytes);

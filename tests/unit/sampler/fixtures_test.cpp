@@ -31,7 +31,8 @@ SamplingOptions options_of(JsonValue given) {
         else if (key == "no_repeat_ngram") options.no_repeat_ngram = integer();
         else if (key == "logit_bias") {
             for (const auto [token, bias] : value.members()) {
-                options.logit_bias.push_back({parse_integer<TokenId>(token).value(), static_cast<float>(bias.as_real().value())});
+                const auto amount = static_cast<float>(bias.as_real().value());
+                options.logit_bias.push_back({parse_integer<TokenId>(token).value(), amount});
             }
         } else FAIL("unknown option " << key);
     }

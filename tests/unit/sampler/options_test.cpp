@@ -59,7 +59,8 @@ TEST_CASE("the limits of sampling options themselves are accepted", "[sampler][s
 
 TEST_CASE("unset sampling options take the model's defaults, zeros that were set stay", "[sampler][short]") {
     SamplingOptions options{.top_k = 0, .seed = 5};
-    const SamplingOptions model{.repetition_penalty = 1.1F, .temperature = 0.6F, .top_k = 20, .top_p = 0.95F, .seed = 1};
+    const SamplingOptions model{
+        .repetition_penalty = 1.1F, .temperature = 0.6F, .top_k = 20, .top_p = 0.95F, .seed = 1};
     options.fill_unset(model);
     CHECK(options.repetition_penalty == 1.1F);
     CHECK(options.temperature == 0.6F);

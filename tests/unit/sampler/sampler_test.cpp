@@ -133,7 +133,8 @@ TEST_CASE("repetition counts prompt and output, presence and frequency the outpu
     CHECK(ratio({.presence_penalty = 0.5F}, 0) == Approx(0).margin(1e-6));
     CHECK(ratio({.presence_penalty = 0.5F}, 1) == Approx(-0.5));
     CHECK(ratio({.frequency_penalty = 0.5F}, 1) == Approx(-1.5));
-    CHECK(ratio({.repetition_penalty = 2.0F, .presence_penalty = 0.25F, .frequency_penalty = 0.5F}, 1) == Approx(-2.75));
+    const SamplingOptions all{.repetition_penalty = 2.0F, .presence_penalty = 0.25F, .frequency_penalty = 0.5F};
+    CHECK(ratio(all, 1) == Approx(-2.75));
     CHECK(ratio({.frequency_penalty = 0.5F}, 3) == Approx(-4));
 }
 
