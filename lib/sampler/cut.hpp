@@ -16,8 +16,9 @@ inline std::uint32_t order_key(float value) noexcept {
     const std::uint32_t bits = std::bit_cast<std::uint32_t>(value + 0.0F);  // -0 + 0 is +0
     return bits ^ ((bits >> 31) != 0 ? 0xFFFFFFFFU : 0x80000000U);
 }
-inline constexpr std::uint32_t kKeyOfMinusInfinity = 0x007FFFFF;
-inline constexpr std::uint32_t kKeyOfInfinity = 0xFF800000;
+inline float value_of_order_key(std::uint32_t key) noexcept {
+    return std::bit_cast<float>(key ^ ((key >> 31) != 0 ? 0x80000000U : 0xFFFFFFFFU));
+}
 
 // Distances >= 0, of which the smaller is the better, as keys; and bins of 1/64 for them, which spread
 // log-probabilities well (32 below the best a token has a weight of e^-32; the last bin takes what is beyond).

@@ -32,7 +32,7 @@ class Distribution {
         float probability;
     };
     // The first token, in id order, whose cumulative probability is above u, for u in [0, 1).
-    Draw draw(double u) const noexcept;
+    Draw draw(double u) noexcept;
 
     // out [V] = the probabilities.
     void write(std::span<float> out) const noexcept;
@@ -44,8 +44,9 @@ class Distribution {
 
   private:
     void reserve(std::size_t vocabulary_size);
-    void gather(std::span<const float> logits, std::span<const float> block_maxima, std::uint32_t least_key) noexcept;
-    std::uint32_t top_k_bound(std::span<const float> block_maxima, std::size_t k) noexcept;
+    void gather(std::span<const float> logits, std::span<const float> block_maxima, float least) noexcept;
+    float top_k_bound(std::span<const float> block_maxima, std::size_t k) noexcept;
+    void keep_weights(float least) noexcept;
     void keep_top_k(std::size_t k) noexcept;
     void keep_top_p(double p) noexcept;
     void keep_min_p(float p) noexcept;
@@ -59,6 +60,7 @@ class Distribution {
     std::vector<std::uint32_t> ids_;   // [count_], ascending
     std::vector<float> scaled_;        // [count_] the logit at first, then (logit - maximum) / temperature, at most 0
     std::vector<float> weights_;       // [count_] e^scaled, not normalised
+    std::vector<double> block_sums_;   // of the draw
     CutBins bins_{};
 };
 

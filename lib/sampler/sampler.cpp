@@ -36,7 +36,7 @@ double log_of_sum(std::span<const float> logits, float maximum) noexcept {
     double total = 0;
     for (std::size_t first = 0; first < logits.size(); first += kPiece) {
         const std::size_t count = std::min(kPiece, logits.size() - first);
-        for (std::size_t i = 0; i < count; ++i) piece[i] = logits[first + i] - maximum;
+        scale_logits(logits.data() + first, maximum, 1.0F, piece, count);
         exponentials(piece, piece, count);
         total += sum_of({piece, count});
     }
@@ -68,6 +68,13 @@ struct Sampler::State {
         float maximum;                        // of these
         float given_maximum;                  // of the caller's
     };
+    // The lowest id of the largest logit: it is in the first block with that maximum.
+    static std::size_t likeliest(const Prepared& prepared) noexcept {
+        const auto block = std::find(prepared.block_maxima.begin(), prepared.block_maxima.end(), prepared.maximum);
+        const auto first = (block - prepared.block_maxima.begin()) * static_cast<std::ptrdiff_t>(kBlockLogits);
+        const auto best = std::find(prepared.logits.begin() + first, prepared.logits.end(), prepared.maximum);
+        return static_cast<std::size_t>(best - prepared.logits.begin());
+    }
     Result<Prepared> prepare(std::span<const float> given, const TokenHistory& history);
     Status edit(std::span<float> logits, const TokenHistory& history);
     void add_logprobs(std::span<const float> given, float maximum, Sampled& sampled);
@@ -166,8 +173,7 @@ Result<Sampled> Sampler::sample(std::span<const float> logits, const TokenHistor
         MIXTURA_ASSIGN_OR_RETURN(const State::Prepared prepared, s.prepare(logits, history));
         Sampled sampled;
         if (s.is_greedy) {
-            const auto best = std::find(prepared.logits.begin(), prepared.logits.end(), prepared.maximum);
-            sampled.token = static_cast<TokenId>(best - prepared.logits.begin());
+            sampled.token = static_cast<TokenId>(State::likeliest(prepared));
         } else {
             Distribution& distribution = s.scratch->distribution;
             distribution.build(prepared.logits, prepared.maximum, prepared.block_maxima, s.filters);
@@ -187,8 +193,7 @@ Result<std::vector<float>> Sampler::probabilities(std::span<const float> logits,
         MIXTURA_ASSIGN_OR_RETURN(const State::Prepared prepared, s.prepare(logits, history));
         std::vector<float> out(logits.size(), 0.0F);
         if (s.is_greedy) {
-            const auto best = std::find(prepared.logits.begin(), prepared.logits.end(), prepared.maximum);
-            out[static_cast<std::size_t>(best - prepared.logits.begin())] = 1.0F;
+            out[State::likeliest(prepared)] = 1.0F;
         } else {
             s.scratch->distribution.build(prepared.logits, prepared.maximum, prepared.block_maxima, s.filters);
             s.scratch->distribution.write(out);

@@ -55,6 +55,28 @@ std::size_t first_nan(std::span<const float> logits) noexcept {
     return i;
 }
 
+bool all_at_least(std::span<const float> values, float least) noexcept {
+    int below[kLanes] = {};
+    const float* x = values.data();
+    std::size_t left = values.size();
+    for (; left >= kLanes; left -= kLanes, x += kLanes) {
+        for (std::size_t i = 0; i < kLanes; ++i) below[i] |= x[i] >= least ? 0 : 1;
+    }
+    for (std::size_t i = 0; i < left; ++i) below[i] |= x[i] >= least ? 0 : 1;
+    int any = 0;
+    for (const int lane : below) any |= lane;
+    return any == 0;
+}
+
+void scale_logits(const float* x, float center, float divisor, float* out, std::size_t count) noexcept {
+    float lanes[kLanes];
+    for (; count >= kLanes; count -= kLanes, x += kLanes, out += kLanes) {
+        for (std::size_t i = 0; i < kLanes; ++i) lanes[i] = (x[i] - center) / divisor;
+        for (std::size_t i = 0; i < kLanes; ++i) out[i] = lanes[i];
+    }
+    for (std::size_t i = 0; i < count; ++i) out[i] = (x[i] - center) / divisor;
+}
+
 double sum_of(std::span<const float> weights) noexcept {
     double sums[kLanes] = {};
     const float* w = weights.data();
