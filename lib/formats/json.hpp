@@ -1,7 +1,7 @@
 // JSON documents from untrusted files, as a compact tape: config.json, tokenizer.json, index files, chat messages.
-// Parsed by nlohmann-json's SAX parser (seen only by json.cpp) with bounded depth, duplicate keys refused, strings kept
-// as UTF-8 with embedded NULs.  A document takes at most 4 × the text's bytes plus a constant: one 8-byte word a value
-// and one length-prefixed copy of each string.
+// Parsed by our own scanner (json_scanner.hpp) with bounded depth, duplicate keys refused, strings kept as UTF-8 with
+// embedded NULs.  A document, and reading it, takes at most 4 × the text's bytes plus 2 KiB: one 8-byte word a value, one
+// length-prefixed copy of each string, and while an object ends 4 bytes for each of its keys.
 #pragma once
 
 #include <mixtura/status.hpp>
