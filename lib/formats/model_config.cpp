@@ -1,6 +1,7 @@
 #include "formats/model_config.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/checked.hpp"
 #include "base/error.hpp"
@@ -25,7 +26,8 @@ Status add_token_ids(std::vector<TokenId>& ids, JsonValue value, std::string_vie
         const auto id = single.as_integer();
         const auto fitting = id ? checked_cast<TokenId>(*id) : std::nullopt;
         if (!fitting || *fitting < 0) {
-            return error(StatusCode::corrupt_file, quoted(file, 400), ": ", key, " holds something that is no token id");
+            return error(StatusCode::corrupt_file, quoted(file, 400), ": ", quoted(key), " holds ", quoted(canonical_json(single)),
+                         ", expected token ids from 0 to ", std::numeric_limits<TokenId>::max());
         }
         ids.push_back(*fitting);
         return {};

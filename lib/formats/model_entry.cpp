@@ -28,6 +28,7 @@ bool ends_with_one_of(std::string_view name, std::initializer_list<std::string_v
 
 struct FolderFiles {
     std::vector<std::string> indices, singles, ggufs, pickles;
+    std::vector<std::string> later_parts;  // of split GGUF models; only the first counts as an entry
 };
 
 FolderFiles sorted_by_kind(const std::vector<std::string>& names) {
@@ -38,9 +39,8 @@ FolderFiles sorted_by_kind(const std::vector<std::string>& names) {
         } else if (name.ends_with(".safetensors")) {
             files.singles.push_back(name);
         } else if (name.ends_with(".gguf")) {
-            // Of a split model only the first part counts as an entry.
             const auto part = parse_part_name(name, ".gguf");
-            if (!part || part->number == 1) files.ggufs.push_back(name);
+            (part && part->number > 1 ? files.later_parts : files.ggufs).push_back(name);
         } else if (ends_with_one_of(name, {".bin", ".pt", ".pth", ".ckpt"})) {
             files.pickles.push_back(name);
         }
@@ -89,6 +89,7 @@ Result<std::string> entry_of_folder(const std::string& folder) {
                          quoted(list[1]), list.size() > 2 ? " …" : "", "); name the file to open");
         }
     }
+    if (!files.later_parts.empty()) return folder + "/" + files.later_parts[0];  // and the first will be missed
     if (!files.pickles.empty()) {
         return error(StatusCode::unknown_format, where, " holds its weights only as Python pickles (", quoted(files.pickles[0]),
                      "), which can run code when they are read and are never opened here; use the model's safetensors or GGUF "

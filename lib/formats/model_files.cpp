@@ -16,7 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kConfigBytesMax = 16 << 20;
+// The largest published config.json lists the quantisation of every tensor of a large mixture in 2 MB.
+constexpr std::uint64_t kConfigBytesMax = 4 << 20;
 constexpr std::uint64_t kIndexBytesMax = 64 << 20;
 constexpr std::uint64_t kTokenizerConfigBytesMax = 64 << 20;
 
@@ -36,8 +37,9 @@ std::uint64_t saturating_add(std::uint64_t a, std::uint64_t b) {
     return checked_add(a, b).value_or(std::numeric_limits<std::uint64_t>::max());
 }
 
-Status foreign_file(const std::string& path, const FileKindFacts& facts) {
-    return error(StatusCode::unknown_format, quoted(path, 400), " ", facts.what);
+// `otherwise`: for a kind that is no news by itself, the end of the sentence.
+Status foreign_file(const std::string& path, const FileKindFacts& facts, std::string_view otherwise) {
+    return error(StatusCode::unknown_format, quoted(path, 400), " ", facts.what.empty() ? otherwise : facts.what);
 }
 
 // ---- GGUF ------------------------------------------------------------------------------------------------------------
@@ -62,7 +64,7 @@ Status add_gguf_part(ModelFiles& model, const std::string& path, std::int64_t pa
         return error(StatusCode::not_found, "part ", part, " of ", count, " of the split model is missing: ", quoted(path, 400));
     }
     MIXTURA_ASSIGN_OR_RETURN(const FileKindFacts kind, file_kind(**file));
-    if (kind.kind == FileKind::foreign || kind.kind == FileKind::unknown) return foreign_file(path, kind);
+    if (kind.kind != FileKind::gguf) return foreign_file(path, kind, "is no GGUF file");
     MIXTURA_ASSIGN_OR_RETURN(GgufHeader header, GgufHeader::read(**file));
     if (count > 1) {
         const std::int64_t stated_count = integer_or(header, "split.count", 1), stated = integer_or(header, "split.no", 0) + 1;
@@ -108,7 +110,9 @@ Status open_gguf(ModelFiles& model, const std::string& path) {
 Status add_safetensors(ModelFiles& model, const std::string& path) {
     MIXTURA_ASSIGN_OR_RETURN(std::shared_ptr<const File> file, File::open(path));
     MIXTURA_ASSIGN_OR_RETURN(const FileKindFacts kind, file_kind(*file));
-    if (kind.kind == FileKind::foreign) return foreign_file(path, kind);
+    // What is unknown goes to the reader, which says what is broken.
+    const bool is_other = kind.kind == FileKind::foreign || kind.kind == FileKind::gguf || kind.kind == FileKind::json;
+    if (is_other) return foreign_file(path, kind, kind.kind == FileKind::gguf ? "is a GGUF file, expected safetensors" : "is a JSON document, expected safetensors");
     MIXTURA_ASSIGN_OR_RETURN(SafetensorsHeader header, SafetensorsHeader::read(*file));
     const auto number = static_cast<std::uint32_t>(model.index.files.size());
     for (SafetensorsTensor& tensor : header.tensors) {
@@ -130,7 +134,8 @@ Status open_sharded(ModelFiles& model, const std::string& index_path) {
     std::vector<std::string> shards;
     for (const auto [tensor, file] : map->members()) {
         const auto name = file.as_string();
-        if (!name || name->empty() || name->find('/') != std::string_view::npos || *name == ".." || *name == ".") {
+        constexpr std::string_view kNoName{"/\0", 2};
+        if (!name || name->empty() || name->find_first_of(kNoName) != std::string_view::npos || *name == ".." || *name == ".") {
             return error(StatusCode::corrupt_file, quoted(index_path, 400), ": tensor ", quoted(tensor), " is placed in ",
                          name ? quoted(*name) : "something that is no string", ", expected a file name");
         }
@@ -218,13 +223,9 @@ Status open_entry(ModelFiles& model, const std::string& entry) {
     MIXTURA_ASSIGN_OR_RETURN(const FileKindFacts kind, file_kind(*file));
     if (kind.kind == FileKind::gguf) return open_gguf(model, entry);
     if (kind.kind == FileKind::safetensors) return open_safetensors(model, entry, false);
-    if (kind.kind == FileKind::json) {
-        return error(StatusCode::unknown_format, quoted(entry, 400),
-                     " is a JSON document, not a model; name the model's folder, its .safetensors or its .gguf file");
-    }
     const bool is_named_so = kind.kind == FileKind::unknown && entry.ends_with(".safetensors");
     if (is_named_so) return open_safetensors(model, entry, false);  // whose reader says what is broken
-    return foreign_file(entry, kind);
+    return foreign_file(entry, kind, "is a JSON document, not a model; name the model's folder, its .safetensors or its .gguf file");
 }
 
 }  // namespace
