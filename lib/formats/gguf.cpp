@@ -20,7 +20,7 @@ namespace {
 // other metadata take 17 MB; the largest chat template 60 KB; the most metadata keys about 100; the most tensors a few
 // thousand, 70 bytes of name each; and no published file nests arrays at all.
 constexpr std::uint64_t kMetadataCountMax = 4096;
-constexpr std::uint64_t kMetadataBytesMax = 64 << 20;
+constexpr std::uint64_t kMetadataBytesMax = 48 << 20;
 constexpr std::uint64_t kTensorCountMax = 1 << 16;
 constexpr std::uint64_t kArrayCountMax = 1 << 22;
 constexpr std::uint64_t kNestedArrayCountMax = 4096;
@@ -111,7 +111,11 @@ class GgufParser {
     }
 
     Status read_string(std::vector<char>& out, std::uint64_t bytes_max, std::string_view what) {
-        MIXTURA_ASSIGN_OR_RETURN(const auto length, reader_.number<std::uint64_t>(what));
+        std::uint64_t length = 0;
+        if (!reader_.number_in_window(length)) {
+            MIXTURA_ASSIGN_OR_RETURN(length, reader_.number<std::uint64_t>(what));
+        }
+        if (length == 0) return {};
         if (length > reader_.bytes_left()) {
             return corrupt(what, " states ", length, " bytes of text, but only ", reader_.bytes_left(), " follow");
         }

@@ -1,8 +1,8 @@
 // The tape: one 8-byte word a value in document order, an object's members as key word, value, key word, value …
 // A word is tag (8 bits) and payload (56 bits):
 //   null, no payload · boolean, 0 or 1 · small integer, 56 bits signed · wide integer and real, the next word holds it
-//   string, offset of its length (4 bytes) and bytes in `text` · array and object, count (24 bits, all ones = count by
-//   walking) and the index behind the last word (32 bits)
+//   string, length (24 bits) and offset in `text` (32 bits) · long string, offset, the next word holds the length
+//   array and object, count (24 bits, all ones = count by walking) and the index behind the last word (32 bits)
 // So the costliest document a byte is "[1,1,1,…" with 8 bytes of tape for 2 of text, which is the promised factor of 4.
 #include "formats/json.hpp"
 
@@ -23,7 +23,7 @@ struct JsonTape {
 
 namespace {
 
-enum class Tag : std::uint8_t { null, boolean, small_integer, wide_integer, real, string, array, object };
+enum class Tag : std::uint8_t { null, boolean, small_integer, wide_integer, real, string, long_string, array, object };
 
 constexpr std::uint64_t kCountSaturated = 0xFFFFFF;
 constexpr int kPayloadBits = 56;
@@ -36,11 +36,10 @@ Tag tag_of(std::uint64_t word) { return static_cast<Tag>(word >> kPayloadBits); 
 std::uint32_t end_of(std::uint64_t word) { return static_cast<std::uint32_t>(word); }
 std::uint64_t count_of(std::uint64_t word) { return word >> 32 & kCountSaturated; }
 
-std::string_view string_at(const JsonTape& tape, std::uint64_t word) {
-    const std::size_t offset = static_cast<std::size_t>(word & kPayloadMask);
-    std::uint32_t length = 0;
-    std::memcpy(&length, tape.text.data() + offset, sizeof length);
-    return {tape.text.data() + offset + sizeof length, length};
+std::string_view string_at(const JsonTape& tape, std::uint32_t index) {
+    const std::uint64_t word = tape.words[index];
+    const std::uint64_t length = tag_of(word) == Tag::long_string ? tape.words[index + 1] : count_of(word);
+    return {tape.text.data() + end_of(word), static_cast<std::size_t>(length)};
 }
 
 // Room for the whole document, counted by one pass over the text, so that no vector grows (and doubles) on the way.
@@ -52,7 +51,7 @@ void reserve_for(std::string_view text, JsonTape& tape) {
             case '"': {
                 const std::size_t begin = ++i;
                 while (i < text.size() && text[i] != '"') i += text[i] == '\\' ? 2 : 1;
-                string_bytes += sizeof(std::uint32_t) + (std::min(i, text.size()) - begin);
+                string_bytes += std::min(i, text.size()) - begin;
                 break;
             }
             case ',': case ':': case '[': case '{': case '.': case 'e': case 'E': ++words; break;
@@ -88,7 +87,6 @@ class TapeBuilder {
     }
     bool begin_string(bool) {
         string_begin_ = tape_.text.size();
-        tape_.text.resize(string_begin_ + sizeof(std::uint32_t));
         return true;
     }
     bool string_piece(std::string_view piece) {
@@ -96,9 +94,11 @@ class TapeBuilder {
         return true;
     }
     bool end_string(bool) {
-        const auto length = static_cast<std::uint32_t>(tape_.text.size() - string_begin_ - sizeof(std::uint32_t));
-        std::memcpy(tape_.text.data() + string_begin_, &length, sizeof length);
-        return push(Tag::string, string_begin_);
+        const std::uint64_t length = tape_.text.size() - string_begin_;
+        if (length < kCountSaturated) return push(Tag::string, length << 32 | string_begin_);
+        push(Tag::long_string, string_begin_);
+        tape_.words.push_back(length);
+        return true;
     }
     bool begin_object() { return open(Tag::object); }
     bool begin_array() { return open(Tag::array); }
@@ -136,7 +136,7 @@ class TapeBuilder {
         for (JsonValue::Members::Iterator it{&tape_, open_.back().word + 1}; it.word < words_end; ++it) {
             keys.push_back(it.word);
         }
-        const auto text_of = [this](std::uint32_t word) { return string_at(tape_, tape_.words[word]); };
+        const auto text_of = [this](std::uint32_t word) { return string_at(tape_, word); };
         std::sort(keys.begin(), keys.end(), [&](auto a, auto b) { return text_of(a) < text_of(b); });
         const auto twin = std::adjacent_find(keys.begin(), keys.end(),
                                              [&](auto a, auto b) { return text_of(a) == text_of(b); });
@@ -165,7 +165,8 @@ JsonKind JsonValue::kind() const noexcept {
         case Tag::small_integer:
         case Tag::wide_integer: return JsonKind::integer;
         case Tag::real: return JsonKind::real;
-        case Tag::string: return JsonKind::string;
+        case Tag::string:
+        case Tag::long_string: return JsonKind::string;
         case Tag::array: return JsonKind::array;
         case Tag::object: break;
     }
@@ -184,8 +185,8 @@ std::optional<std::int64_t> JsonValue::as_integer() const noexcept {
     if (tag_of(word) == Tag::wide_integer) return static_cast<std::int64_t>(tape_->words[word_ + 1]);
     if (tag_of(word) != Tag::real) return std::nullopt;
     const double value = std::bit_cast<double>(tape_->words[word_ + 1]);
-    // 2^63 itself is out; every double in between that is whole converts exactly.
-    if (!(value >= -0x1p63 && value < 0x1p63) || std::trunc(value) != value) return std::nullopt;
+    // Above 2^53 a double may stand for any of several integers, and the one that was meant is lost.
+    if (!(std::fabs(value) <= 0x1p53) || std::trunc(value) != value) return std::nullopt;
     return static_cast<std::int64_t>(value);
 }
 
@@ -197,16 +198,16 @@ std::optional<double> JsonValue::as_real() const noexcept {
 }
 
 std::optional<std::string_view> JsonValue::as_string() const noexcept {
-    const std::uint64_t word = tape_->words[word_];
-    if (tag_of(word) != Tag::string) return std::nullopt;
-    return string_at(*tape_, word);
+    if (kind() != JsonKind::string) return std::nullopt;
+    return string_at(*tape_, word_);
 }
 
 std::uint32_t JsonValue::after() const noexcept {
     const std::uint64_t word = tape_->words[word_];
     switch (tag_of(word)) {
         case Tag::wide_integer:
-        case Tag::real: return word_ + 2;
+        case Tag::real:
+        case Tag::long_string: return word_ + 2;
         case Tag::array:
         case Tag::object: return end_of(word);
         default: return word_ + 1;
@@ -236,7 +237,7 @@ JsonValue::Members JsonValue::members() const noexcept {
 }
 
 JsonMember JsonValue::Members::Iterator::operator*() const noexcept {
-    return {string_at(*tape, tape->words[word]), JsonValue(tape, word + 1)};
+    return {string_at(*tape, word), JsonValue(tape, JsonValue(tape, word).after())};
 }
 
 std::optional<JsonValue> JsonValue::find(std::string_view key) const noexcept {
