@@ -32,7 +32,10 @@ struct Group {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;  // of the numbers, in order of their place in the name
 };
 
-// "blk.7.ffn_up.weight" to "blk.#.ffn_up.weight" and {7}.
+// Stands for a number in a pattern.  No name holds it: the library lets only UTF-8 through.
+constexpr char kNumberMark = '\xFF';
+
+// "blk.7.ffn_up.weight" to "blk.#.ffn_up.weight" and {7}, with kNumberMark for #.
 std::pair<std::string, std::vector<std::uint64_t>> without_numbers(const std::string& name) {
     std::string pattern;
     std::vector<std::uint64_t> numbers;
@@ -43,7 +46,7 @@ std::pair<std::string, std::vector<std::uint64_t>> without_numbers(const std::st
         const bool is_number = !word.empty() && word.size() < 10 &&
                                std::all_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; });
         if (is_number) numbers.push_back(std::stoull(word));
-        pattern += is_number ? "#" : word;
+        pattern += is_number ? std::string(1, kNumberMark) : word;
         if (end < name.size()) pattern += '.';
         begin = end + 1;
     }
@@ -74,7 +77,7 @@ std::vector<Group> grouped_tensors(std::span<const TensorInfo> tensors) {
         for (const auto& [first, last] : group.ranges) {
             const std::string range =
                 first == last ? std::to_string(first) : "{" + std::to_string(first) + "-" + std::to_string(last) + "}";
-            group.pattern.replace(group.pattern.find('#'), 1, range);
+            group.pattern.replace(group.pattern.find(kNumberMark), 1, range);
         }
     }
     return groups;

@@ -37,8 +37,8 @@ class Chat {
 
     using OnText = std::function<Flow(std::string_view text)>;
     // Answers the conversation so far and adds the answer to it as the assistant's (also one that was cut off by the
-    // callback, by cancel() or by a limit).  `on_text` gets each piece of whole UTF-8.  On failure the conversation is as
-    // before.
+    // callback, by cancel() or by a limit).  `on_text` gets each piece of whole UTF-8.  On failure the conversation is
+    // as before.
     Result<GenerationResult> reply(const OnText& on_text = {}) noexcept;
     // Takes the last answer back and answers again, with the next completion number: another draw where sampling is on.
     // BAD_STATE where the last message is no answer.

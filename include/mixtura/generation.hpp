@@ -1,5 +1,5 @@
-// Generation: one sequence of tokens over a Model, with its own threads and its own keys and values.  Feed tokens and read
-// logits, or let it generate.  The same tokens give the same logits, bit for bit, however they were fed.
+// Generation: one sequence of tokens over a Model, with its own threads and its own keys and values.  Feed tokens and
+// read logits, or let it generate.  The same tokens give the same logits, bit for bit, however they were fed.
 #pragma once
 
 #include <mixtura/model.hpp>
@@ -15,10 +15,10 @@
 namespace mixtura {
 
 struct GenerationOptions {
-    int thread_count = 0;               // 0: as many as this process may keep busy
-    std::int64_t context_tokens = 0;    // longest sequence; 0: the model's own context
-    DType cache_dtype = DType::f16;     // of keys and values: f32, f16 or bf16
-    std::int64_t step_tokens = 512;     // most tokens computed at once; takes memory, changes no bit
+    int thread_count = 0;             // 0: as many as this process may keep busy
+    std::int64_t context_tokens = 0;  // longest sequence; 0: the model's own context
+    DType cache_dtype = DType::f16;   // of keys and values: f32, f16 or bf16
+    std::int64_t step_tokens = 512;   // most tokens computed at once; takes memory, changes no bit
 };
 
 struct FeedOptions {
@@ -37,7 +37,7 @@ struct Piece {
 
 struct GenerationRequest {
     std::vector<TokenId> prompt = {};
-    SamplingOptions sampling = {};                        // unset fields: the model's defaults
+    SamplingOptions sampling = {};  // unset fields: the model's defaults
     StopOptions stop = {};
     std::function<Flow(const Piece& piece)> on_piece = {};  // Flow::stop ends the answer (FinishReason::callback)
 };
@@ -47,9 +47,9 @@ struct GenerationResult {
     std::string text;             // what on_piece was given, together
     FinishReason reason = FinishReason::none;
     std::int64_t prompt_tokens = 0;
-    std::int64_t reused_tokens = 0;   // of the prompt, already in the cache
-    double prefill_seconds = 0;       // until the first token
-    double decode_seconds = 0;        // for the others
+    std::int64_t reused_tokens = 0;  // of the prompt, already in the cache
+    double prefill_seconds = 0;      // until the first token
+    double decode_seconds = 0;       // for the others
 };
 
 class Generation {
@@ -57,9 +57,9 @@ class Generation {
     // INVALID_ARGUMENT, OUT_OF_HOST_MEMORY.  Keeps a reference to the model.
     static Result<Generation> create(const Model& model, const GenerationOptions& options = {}) noexcept;
 
-    // Appends tokens to the sequence.  INVALID_ARGUMENT for an id outside the vocabulary; OUT_OF_RANGE beyond the context;
-    // CANCELLED; INTERNAL naming layer and position where the numbers stopped being finite.  On failure the sequence is as
-    // before.
+    // Appends tokens to the sequence.  INVALID_ARGUMENT for an id outside the vocabulary; OUT_OF_RANGE beyond the
+    // context; CANCELLED; INTERNAL naming layer and position where the numbers stopped being finite.  On failure the
+    // sequence is as before.
     Status feed(std::span<const TokenId> tokens, const FeedOptions& options = {}) noexcept;
     // Logits [V] of the last token fed; empty before the first.  Valid until the next call.
     std::span<const float> logits() const noexcept;
@@ -68,9 +68,9 @@ class Generation {
     // Forgets the tokens from `length` on.  OUT_OF_RANGE above the length.
     Status truncate(std::int64_t length) noexcept;
 
-    // Answers request.prompt, whatever is in the sequence; the longest common beginning is not computed again.  Afterwards
-    // the sequence holds the prompt and the answer.  Errors: as feed() and Sampler::sample; UNSUPPORTED for stop strings
-    // without a tokenizer.
+    // Answers request.prompt, whatever is in the sequence; the longest common beginning is not computed again.
+    // Afterwards the sequence holds the prompt and the answer.  Errors: as feed() and Sampler::sample; UNSUPPORTED for
+    // stop strings without a tokenizer.
     Result<GenerationResult> generate(const GenerationRequest& request) noexcept;
 
     // Ends the feed() or generate() that runs, at the next token or step: an answer ends with FinishReason::cancelled.

@@ -24,8 +24,8 @@ inline constexpr std::int64_t kKVBlockTokens = 32;
 // One matrix row a token leaves behind: the keys of a layer, or its values, or the one latent row of latent attention.
 struct KVPlane {
     std::int64_t heads = 0;
-    std::int64_t size = 0;       // elements of one head's row
-    DType dtype = DType::f16;    // f32, f16 or bf16
+    std::int64_t size = 0;     // elements of one head's row
+    DType dtype = DType::f16;  // f32, f16 or bf16
 };
 
 struct KVLayer {
@@ -42,7 +42,7 @@ struct KVGroup {
 struct KVDescription {
     std::vector<KVLayer> layers = {};
     std::vector<KVGroup> groups = {KVGroup{}};
-    std::int64_t tokens_max = 2'147'483'647;     // of one sequence
+    std::int64_t tokens_max = 2'147'483'647;  // of one sequence
     // Of all blocks, in use or kept for reuse; unset: what the machine, or this process' cgroup, has.
     std::optional<std::uint64_t> bytes_max = {};
 
@@ -55,8 +55,8 @@ enum class SequenceId : std::uint64_t {};  // never given twice by one cache
 // Where a plane lies in each block.
 struct KVPlaneView {
     std::size_t offset_bytes = 0;
-    std::size_t head_stride_bytes = 0;   // 32 · row_stride_bytes
-    std::size_t row_stride_bytes = 0;    // size · bytes of dtype
+    std::size_t head_stride_bytes = 0;  // 32 · row_stride_bytes
+    std::size_t row_stride_bytes = 0;   // size · bytes of dtype
     std::int64_t heads = 0;
     std::int64_t size = 0;
     DType dtype = DType::f16;
@@ -84,13 +84,13 @@ struct KVView {
 
 struct KVMemory {
     std::uint64_t bytes_max = 0;
-    std::uint64_t bytes_held = 0;    // taken from the system; never above bytes_max
-    std::uint64_t bytes_used = 0;    // of these, in blocks that a sequence holds
+    std::uint64_t bytes_held = 0;  // taken from the system; never above bytes_max
+    std::uint64_t bytes_used = 0;  // of these, in blocks that a sequence holds
     std::uint64_t blocks_used = 0;
     std::uint64_t blocks_shared = 0;  // held by two sequences or more
-    std::uint64_t blocks_free = 0;   // kept for reuse
+    std::uint64_t blocks_free = 0;    // kept for reuse
     std::uint64_t sequences = 0;
-    std::uint64_t tokens = 0;        // sum of the sequences' lengths
+    std::uint64_t tokens = 0;  // sum of the sequences' lengths
 };
 
 class KVCache {

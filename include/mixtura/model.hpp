@@ -1,5 +1,5 @@
-// Model: a checkpoint's weights in memory, ready to multiply, with its tokenizer and chat template.  Immutable once open;
-// share it between threads, generations and chats.
+// Model: a checkpoint's weights in memory, ready to multiply, with its tokenizer and chat template.  Immutable once
+// open; share it between threads, generations and chats.
 #pragma once
 
 #include <mixtura/chat_template.hpp>
@@ -40,9 +40,9 @@ struct MemoryForecast {
 
 class Model {
   public:
-    // Opens what Checkpoint::open opens and loads its weights.  Errors: as there; UNKNOWN_ARCHITECTURE; UNSUPPORTED (a value
-    // of the configuration, or an element type, that this version does not compute with); OUT_OF_HOST_MEMORY; CANCELLED.
-    // Blocks on the disk.  Threads: any-thread.
+    // Opens what Checkpoint::open opens and loads its weights.  Errors: as there; UNKNOWN_ARCHITECTURE; UNSUPPORTED (a
+    // value of the configuration, or an element type, that this version does not compute with); OUT_OF_HOST_MEMORY;
+    // CANCELLED. Blocks on the disk.  Threads: any-thread.
     static Result<Model> open(const std::string& path, const ModelOptions& options = {}) noexcept;
 
     // Reads headers only.  `context_tokens` 0: the model's own context.  `cache_dtype`: f32, f16 or bf16.
@@ -52,10 +52,12 @@ class Model {
     // All const members: any-thread.  References and views live as long as the Model or a copy of it.
     const std::string& path() const noexcept;
     const ModelFacts& facts() const noexcept;
-    std::span<const std::string> warnings() const noexcept;  // of the checkpoint, and configuration keys that were not used
-    std::uint64_t weight_bytes() const noexcept;             // in memory
-    std::string_view backend() const noexcept;               // "avx512_vnni", …
-    const SamplingOptions& sampling_defaults() const noexcept;  // of generation_config.json; greedy where it states nothing
+    std::span<const std::string> warnings()
+        const noexcept;                           // of the checkpoint, and configuration keys that were not used
+    std::uint64_t weight_bytes() const noexcept;  // in memory
+    std::string_view backend() const noexcept;    // "avx512_vnni", …
+    const SamplingOptions& sampling_defaults()
+        const noexcept;  // of generation_config.json; greedy where it states nothing
 
     // What was found beside the weights, or why there is none; a model without a vocabulary still computes.
     const Result<Tokenizer>& tokenizer() const noexcept;

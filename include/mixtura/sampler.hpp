@@ -31,8 +31,9 @@ struct LogitBias {
 };
 
 // Sees and may change the logits [V] of one position; the history is what the Sampler was given.  Runs on the thread
-// that calls the Sampler, once a call; the span ends with the call; what it throws makes the call fail (INTERNAL).  NaN it
-// leaves behind is an error of the call, -inf rules a token out, +inf (on one token or several) rules out all others.
+// that calls the Sampler, once a call; the span ends with the call; what it throws makes the call fail (INTERNAL).  NaN
+// it leaves behind is an error of the call, -inf rules a token out, +inf (on one token or several) rules out all
+// others.
 using LogitsCallback = std::function<Flow(std::span<float> logits, const TokenHistory& history)>;
 
 // How the next token is chosen.  A field that is unset takes the model's default (fill_unset) and, where that is unset
@@ -46,14 +47,14 @@ struct SamplingOptions {
     std::optional<float> frequency_penalty = {};       // 0; the same, times how often the token is in the output
     std::optional<std::int32_t> no_repeat_ngram = {};  // 0 = off; no run of n tokens, prompt included, comes twice
     LogitsCallback edit_logits = {};
-    std::optional<float> temperature = {};             // 1; 0: the likeliest token (lowest id on a tie), no filters
-    std::optional<std::int32_t> top_k = {};            // 0 = off; the k likeliest tokens
-    std::optional<float> top_p = {};                   // 1 = off; (0, 1]: the likeliest that together reach p
-    std::optional<float> min_p = {};                   // 0 = off; [0, 1]: those of p times the likeliest, or more
-    std::optional<float> typical_p = {};               // 1 = off; (0, 1]: those nearest to the mean surprise, up to p
+    std::optional<float> temperature = {};   // 1; 0: the likeliest token (lowest id on a tie), no filters
+    std::optional<std::int32_t> top_k = {};  // 0 = off; the k likeliest tokens
+    std::optional<float> top_p = {};         // 1 = off; (0, 1]: the likeliest that together reach p
+    std::optional<float> min_p = {};         // 0 = off; [0, 1]: those of p times the likeliest, or more
+    std::optional<float> typical_p = {};     // 1 = off; (0, 1]: those nearest to the mean surprise, up to p
 
-    std::optional<std::uint64_t> seed = {};            // 0
-    std::uint64_t completion = 0;                      // which of several answers to one prompt: each draws its own
+    std::optional<std::uint64_t> seed = {};  // 0
+    std::uint64_t completion = 0;            // which of several answers to one prompt: each draws its own
 
     // Unset: none.  n >= 0: the logprob of the chosen token and of the n likeliest, in the model's own distribution: of
     // the logits as given, before any step above.

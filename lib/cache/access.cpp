@@ -97,8 +97,12 @@ Result<KVView> KVCache::view(SequenceId sequence, std::size_t layer) const noexc
         const Sequence& found = state_->slots[slot];
         const std::size_t group = state_->description.layers[layer].group;
         const BlockTable& table = found.tables[group];
-        return KVView{state_->pool.base(group), state_->layout.groups[group].block_bytes, table.ids, table.first_block,
-                      found.length, state_->layout.planes[layer]};
+        return KVView{state_->pool.base(group),
+                      state_->layout.groups[group].block_bytes,
+                      table.ids,
+                      table.first_block,
+                      found.length,
+                      state_->layout.planes[layer]};
     });
 }
 

@@ -126,9 +126,8 @@ void KVCache::State::clear_stale_tokens(Sequence& sequence, std::size_t group) n
 
 Status KVCache::State::append(Sequence& sequence, std::int64_t count) {
     if (count < 0 || count > description.tokens_max - sequence.length) {
-        return error(StatusCode::out_of_range, count, " tokens are to follow ", sequence.length,
-                     ", expected 0 to ", description.tokens_max - sequence.length, " for a sequence of at most ",
-                     description.tokens_max);
+        return error(StatusCode::out_of_range, count, " tokens are to follow ", sequence.length, ", expected 0 to ",
+                     description.tokens_max - sequence.length, " for a sequence of at most ", description.tokens_max);
     }
     if (count == 0) return {};
     const std::int64_t length = sequence.length + count;
@@ -174,9 +173,9 @@ Result<KVCache> KVCache::create(KVDescription description) noexcept {
     return without_exceptions([&]() -> Result<KVCache> {
         MIXTURA_ASSIGN_OR_RETURN(KVLayout layout, KVLayout::create(description));
         const std::uint64_t machine_bytes = memory_of_machine();
-        MIXTURA_ASSIGN_OR_RETURN(BlockPool pool, BlockPool::create(block_sizes(layout),
-                                                                   description.bytes_max.value_or(machine_bytes),
-                                                                   machine_bytes));
+        MIXTURA_ASSIGN_OR_RETURN(
+            BlockPool pool,
+            BlockPool::create(block_sizes(layout), description.bytes_max.value_or(machine_bytes), machine_bytes));
         return KVCache(std::make_unique<State>(std::move(description), std::move(layout), std::move(pool)));
     });
 }
@@ -211,8 +210,8 @@ const KVDescription& KVCache::description() const noexcept { return state_->desc
 
 KVMemory KVCache::memory() const noexcept {
     const BlockPool& pool = state_->pool;
-    KVMemory memory{pool.bytes_max(), pool.bytes_held(), pool.bytes_used(), pool.blocks_used(),
-                    pool.blocks_shared(), pool.blocks_free()};
+    KVMemory memory{pool.bytes_max(),   pool.bytes_held(),    pool.bytes_used(),
+                    pool.blocks_used(), pool.blocks_shared(), pool.blocks_free()};
     for (const Sequence& sequence : state_->slots) {
         if (sequence.generation % 2 == 0) continue;
         ++memory.sequences;

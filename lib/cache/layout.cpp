@@ -9,8 +9,8 @@
 namespace mixtura {
 namespace {
 
-constexpr std::size_t kAlignmentBytes = 64;                        // a cache line, and the widest vector
-constexpr std::uint64_t kBlockBytesMax = std::uint64_t{1} << 40;   // no machine's block; keeps sums of them in 64 bits
+constexpr std::size_t kAlignmentBytes = 64;                       // a cache line, and the widest vector
+constexpr std::uint64_t kBlockBytesMax = std::uint64_t{1} << 40;  // no machine's block; keeps sums of them in 64 bits
 constexpr std::size_t kLayersMax = 65'536;
 constexpr std::size_t kPlanesMax = 8;
 
@@ -39,8 +39,12 @@ bool place(const KVPlane& plane, std::uint64_t& used, KVPlaneView& view) {
     const auto end = bytes ? checked_add(used, *bytes) : std::nullopt;
     const auto aligned = end ? checked_align_up(*end, std::uint64_t{kAlignmentBytes}) : std::nullopt;
     if (!aligned || *aligned > kBlockBytesMax) return false;
-    view = {static_cast<std::size_t>(used), static_cast<std::size_t>(*head), static_cast<std::size_t>(*row),
-            plane.heads, plane.size, plane.dtype};
+    view = {static_cast<std::size_t>(used),
+            static_cast<std::size_t>(*head),
+            static_cast<std::size_t>(*row),
+            plane.heads,
+            plane.size,
+            plane.dtype};
     used = *aligned;
     return true;
 }

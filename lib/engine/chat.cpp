@@ -28,11 +28,14 @@ Result<std::string> variables_text(const std::vector<ChatMessage>& messages, con
     }
     std::string out = "{\"messages\":[";
     for (std::size_t i = 0; i < messages.size(); ++i) {
-        out += text(i == 0 ? "" : ",", "{\"role\":", json_quoted(messages[i].role), ",\"content\":", json_quoted(messages[i].content), "}");
+        out += text(i == 0 ? "" : ",", "{\"role\":", json_quoted(messages[i].role),
+                    ",\"content\":", json_quoted(messages[i].content), "}");
     }
     out += ']';
     for (const auto [key, value] : own.root().members()) {
-        if (key == "messages") return error(StatusCode::invalid_argument, "the template's variables hold 'messages', which the chat itself gives");
+        if (key == "messages")
+            return error(StatusCode::invalid_argument,
+                         "the template's variables hold 'messages', which the chat itself gives");
         out += text(",", json_quoted(key), ":", canonical_json(value));
     }
     return out += '}';
@@ -43,15 +46,22 @@ Result<std::string> variables_text(const std::vector<ChatMessage>& messages, con
 Result<Chat> Chat::create(const Model& model, const ChatOptions& options) noexcept {
     return without_exceptions([&]() -> Result<Chat> {
         if (!model.tokenizer()) {
-            return error(StatusCode::not_found, "the model has no tokenizer to chat with: ", model.tokenizer().status().message());
+            return error(StatusCode::not_found,
+                         "the model has no tokenizer to chat with: ", model.tokenizer().status().message());
         }
         if (!options.chat_template && !model.chat_template()) {
-            return error(StatusCode::not_found, "the model has no chat template: ", model.chat_template().status().message());
+            return error(StatusCode::not_found,
+                         "the model has no chat template: ", model.chat_template().status().message());
         }
         MIXTURA_RETURN_IF_ERROR(variables_text({}, options.variables_json).status());
         MIXTURA_ASSIGN_OR_RETURN(Generation generation, Generation::create(model, options.generation));
         const Tokenizer& tokenizer = *model.tokenizer();
-        State state{std::move(generation), options, tokenizer, options.chat_template ? *options.chat_template : *model.chat_template(), {}, {}};
+        State state{std::move(generation),
+                    options,
+                    tokenizer,
+                    options.chat_template ? *options.chat_template : *model.chat_template(),
+                    {},
+                    {}};
         const auto trust = [&](const char* name, TokenId id) {
             if (id != kNoToken) state.trusted.push_back({name, std::string(tokenizer.token_text(id))});
         };

@@ -16,14 +16,17 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
 
 Status check_options(const GenerationOptions& options) {
     if (options.context_tokens < 0) {
-        return error(StatusCode::invalid_argument, "context_tokens is ", options.context_tokens, ", expected 0 or more");
+        return error(StatusCode::invalid_argument, "context_tokens is ", options.context_tokens,
+                     ", expected 0 or more");
     }
     constexpr std::int64_t kStepMax = 65536;
     if (options.step_tokens < 1 || options.step_tokens > kStepMax) {
-        return error(StatusCode::invalid_argument, "step_tokens is ", options.step_tokens, ", expected 1 to ", kStepMax);
+        return error(StatusCode::invalid_argument, "step_tokens is ", options.step_tokens, ", expected 1 to ",
+                     kStepMax);
     }
     if (options.cache_dtype != DType::f32 && options.cache_dtype != DType::f16 && options.cache_dtype != DType::bf16) {
-        return error(StatusCode::invalid_argument, "cache_dtype is ", dtype_name(options.cache_dtype), ", expected f32, f16 or bf16");
+        return error(StatusCode::invalid_argument, "cache_dtype is ", dtype_name(options.cache_dtype),
+                     ", expected f32, f16 or bf16");
     }
     return {};
 }
@@ -45,14 +48,16 @@ Result<Generation> Generation::create(const Model& model, const GenerationOption
         GenerationOptions settled = options;
         if (settled.context_tokens == 0) settled.context_tokens = spec.context_tokens;
         if (spec.learned_positions > 0 && settled.context_tokens > spec.learned_positions) {
-            return error(StatusCode::out_of_range, "context_tokens is ", settled.context_tokens, ", but ", spec.architecture,
-                         " has learned only ", spec.learned_positions, " positions");
+            return error(StatusCode::out_of_range, "context_tokens is ", settled.context_tokens, ", but ",
+                         spec.architecture, " has learned only ", spec.learned_positions, " positions");
         }
         settled.step_tokens = std::min(settled.step_tokens, settled.context_tokens);
         MIXTURA_ASSIGN_OR_RETURN(std::unique_ptr<ThreadPool> threads, ThreadPool::create(options.thread_count));
-        MIXTURA_ASSIGN_OR_RETURN(KVCache cache, KVCache::create(cache_description(spec, settled.cache_dtype, settled.context_tokens)));
+        MIXTURA_ASSIGN_OR_RETURN(KVCache cache,
+                                 KVCache::create(cache_description(spec, settled.cache_dtype, settled.context_tokens)));
         MIXTURA_ASSIGN_OR_RETURN(ForwardPass pass, ForwardPass::create(model.state()->core, settled.step_tokens));
-        auto state = std::make_unique<State>(State{model, settled, std::move(threads), std::move(cache), std::move(pass)});
+        auto state =
+            std::make_unique<State>(State{model, settled, std::move(threads), std::move(cache), std::move(pass)});
         MIXTURA_ASSIGN_OR_RETURN(state->sequence, state->cache.create_sequence());
         return Generation(std::move(state));
     });
@@ -81,13 +86,18 @@ Status Generation::State::cut(std::int64_t length) {
 // One step: a part of the tokens, at most step_tokens of them.
 Status Generation::State::feed_step(std::span<const TokenId> part, bool is_last, const FeedOptions& feed) {
     const ModelSpec& spec = model.state()->core->spec;
-    MIXTURA_ASSIGN_OR_RETURN(const std::int64_t position, cache.append(sequence, static_cast<std::int64_t>(part.size())));
+    MIXTURA_ASSIGN_OR_RETURN(const std::int64_t position,
+                             cache.append(sequence, static_cast<std::int64_t>(part.size())));
     const StepSequence row{sequence, 0, static_cast<std::int64_t>(part.size()), position};
     std::vector<std::int64_t> wanted;
-    for (std::int64_t i = feed.on_logits ? 0 : row.row_count - 1; i < row.row_count && (feed.on_logits || is_last); ++i) wanted.push_back(i);
+    for (std::int64_t i = feed.on_logits ? 0 : row.row_count - 1; i < row.row_count && (feed.on_logits || is_last); ++i)
+        wanted.push_back(i);
     std::vector<float> computed(wanted.size() * static_cast<std::size_t>(spec.vocabulary_size));
     Step step{part, {&row, 1}, wanted, {}};
-    if (feed.on_hidden) step.on_hidden = [&](std::int64_t layer, std::span<const float> hidden) { feed.on_hidden(position, layer, hidden); };
+    if (feed.on_hidden)
+        step.on_hidden = [&](std::int64_t layer, std::span<const float> hidden) {
+            feed.on_hidden(position, layer, hidden);
+        };
     std::vector<NonFinite> failed;
     MIXTURA_RETURN_IF_ERROR(pass.run(step, cache, *threads, computed, failed));
     if (!failed.empty()) return not_finite(failed[0], static_cast<std::int64_t>(spec.layers.size()));
@@ -108,19 +118,24 @@ Status Generation::State::feed_step(std::span<const TokenId> part, bool is_last,
 Status Generation::State::feed(std::span<const TokenId> added, const FeedOptions& options_of_feed) {
     const auto before = static_cast<std::int64_t>(tokens.size()), count = static_cast<std::int64_t>(added.size());
     if (count > options.context_tokens - before) {
-        return error(StatusCode::out_of_range, before + count, " tokens are more than the context of ", options.context_tokens, " holds");
+        return error(StatusCode::out_of_range, before + count, " tokens are more than the context of ",
+                     options.context_tokens, " holds");
     }
     const std::vector<float> logits_before = logits;
     for (std::int64_t done = 0; done < count;) {
         const std::int64_t part = std::min(count - done, options.step_tokens);
         Status status = is_cancelled->load(std::memory_order_relaxed)
                             ? error(StatusCode::cancelled, "the request was cancelled")
-                            : feed_step(added.subspan(static_cast<std::size_t>(done), static_cast<std::size_t>(part)), done + part == count, options_of_feed);
+                            : feed_step(added.subspan(static_cast<std::size_t>(done), static_cast<std::size_t>(part)),
+                                        done + part == count, options_of_feed);
         if (!status.is_ok()) {
-            // As before: what the steps added goes again (what a window let go of is gone for good, then so is the sequence).
+            // As before: what the steps added goes again (what a window let go of is gone for good, then so is the
+            // sequence).
             tokens.resize(static_cast<std::size_t>(before));
-            if (cache.truncate(sequence, before).is_ok()) logits = logits_before;
-            else MIXTURA_RETURN_IF_ERROR(restart());
+            if (cache.truncate(sequence, before).is_ok())
+                logits = logits_before;
+            else
+                MIXTURA_RETURN_IF_ERROR(restart());
             return status;
         }
         done += part;
@@ -139,9 +154,11 @@ Status Generation::truncate(std::int64_t length) noexcept {
     return without_exceptions([&] { return state_->cut(length); });
 }
 
-// Keeps the longest common beginning of the sequence and `prompt`, but for the prompt's last token, whose logits are needed.
+// Keeps the longest common beginning of the sequence and `prompt`, but for the prompt's last token, whose logits are
+// needed.
 Result<std::int64_t> Generation::State::reuse(std::span<const TokenId> prompt) {
-    const auto common = std::mismatch(tokens.begin(), tokens.end(), prompt.begin(), prompt.end()).first - tokens.begin();
+    const auto common =
+        std::mismatch(tokens.begin(), tokens.end(), prompt.begin(), prompt.end()).first - tokens.begin();
     const auto kept = std::min<std::int64_t>(common, static_cast<std::int64_t>(prompt.size()) - 1);
     if (cut(kept).is_ok()) return kept;
     MIXTURA_RETURN_IF_ERROR(restart());  // a window has let go of what the kept part would need
@@ -150,10 +167,11 @@ Result<std::int64_t> Generation::State::reuse(std::span<const TokenId> prompt) {
 
 Result<GenerationResult> Generation::State::generate(const GenerationRequest& request) {
     const ModelSpec& spec = model.state()->core->spec;
-    if (request.prompt.empty()) return error(StatusCode::invalid_argument, "the prompt is empty, expected at least one token");
+    if (request.prompt.empty())
+        return error(StatusCode::invalid_argument, "the prompt is empty, expected at least one token");
     if (static_cast<std::int64_t>(request.prompt.size()) > options.context_tokens) {
-        return error(StatusCode::out_of_range, "the prompt has ", request.prompt.size(), " tokens, more than the context of ",
-                     options.context_tokens, " holds");
+        return error(StatusCode::out_of_range, "the prompt has ", request.prompt.size(),
+                     " tokens, more than the context of ", options.context_tokens, " holds");
     }
     SamplingOptions sampling = request.sampling;
     sampling.fill_unset(model.sampling_defaults());
@@ -166,14 +184,16 @@ Result<GenerationResult> Generation::State::generate(const GenerationRequest& re
     if (model.tokenizer()) {
         MIXTURA_ASSIGN_OR_RETURN(decoder, StreamDecoder::create(*model.tokenizer()));
     } else if (needs_text) {
-        return error(StatusCode::unsupported, "stop strings need a tokenizer, and this model has none: ", model.tokenizer().status().message());
+        return error(StatusCode::unsupported,
+                     "stop strings need a tokenizer, and this model has none: ", model.tokenizer().status().message());
     }
 
     const auto begin = std::chrono::steady_clock::now();
     GenerationResult result;
     result.prompt_tokens = static_cast<std::int64_t>(request.prompt.size());
     MIXTURA_ASSIGN_OR_RETURN(result.reused_tokens, reuse(request.prompt));
-    MIXTURA_RETURN_IF_ERROR(feed(std::span(request.prompt).subspan(static_cast<std::size_t>(result.reused_tokens)), {}));
+    MIXTURA_RETURN_IF_ERROR(
+        feed(std::span(request.prompt).subspan(static_cast<std::size_t>(result.reused_tokens)), {}));
     result.prefill_seconds = seconds_since(begin);
     const auto decode_begin = std::chrono::steady_clock::now();
 

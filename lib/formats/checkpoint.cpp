@@ -17,12 +17,8 @@ Result<Checkpoint> Checkpoint::open(const std::string& path) noexcept {
         MIXTURA_ASSIGN_OR_RETURN(ModelFiles model, ModelFiles::open(path));
         auto state = std::make_shared<State>();
         for (const auto& file : model.index.files) state->files.push_back({file->name(), file->size_bytes()});
-        // Neither sum can wrap: tensors do not overlap, and each lies within a file whose size is a 63-bit off_t; a
-        // tensor of n bytes has at most 8 n / 1.5 elements (the densest format takes 1.56 bits each).
-        for (const TensorInfo& tensor : model.index.tensors) {
-            state->parameter_count += static_cast<std::uint64_t>(tensor.shape.element_count());
-            state->weight_bytes += tensor.size_bytes;
-        }
+        state->parameter_count = model.index.parameter_count();
+        state->weight_bytes = model.index.weight_bytes();
         state->model = std::move(model);
         return Checkpoint(std::move(state));
     });

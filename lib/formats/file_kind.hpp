@@ -3,7 +3,9 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
+#include "formats/json.hpp"
 #include "memory/byte_source.hpp"
 
 namespace mixtura {
@@ -18,5 +20,9 @@ struct FileKindFacts {
 };
 
 Result<FileKindFacts> file_kind(const ByteSource& source);
+
+// A model's JSON file.  Where the content is no JSON but something known (a git-LFS pointer, a web page),
+// UNKNOWN_FORMAT and what it is; else as JsonDocument::parse.
+Result<JsonDocument> parse_json_file(std::string_view content, std::string_view path);
 
 }  // namespace mixtura

@@ -15,11 +15,15 @@
 namespace mixtura {
 namespace {
 
-// Bounds no honest file comes near (the largest published vocabulary has 262,144 entries, the largest chat template
-// 60 KB, the most metadata keys about 100), so that what a hostile header costs stays small.
+// Bounds no honest file comes near, so that what a hostile header costs stays small even where a sparse file backs its
+// lies with gigabytes of zeros: the largest published vocabulary has 262,144 tokens and 514,906 merges, which with all
+// other metadata take 17 MB; the largest chat template 60 KB; the most metadata keys about 100; the most tensors a few
+// thousand, 70 bytes of name each; and no published file nests arrays at all.
 constexpr std::uint64_t kMetadataCountMax = 4096;
-constexpr std::uint64_t kTensorCountMax = 1 << 18;
-constexpr std::uint64_t kArrayCountMax = 1 << 24;
+constexpr std::uint64_t kMetadataBytesMax = 48 << 20;
+constexpr std::uint64_t kTensorCountMax = 1 << 16;
+constexpr std::uint64_t kArrayCountMax = 1 << 22;
+constexpr std::uint64_t kNestedArrayCountMax = 4096;
 constexpr std::uint64_t kStringBytesMax = 16 << 20;
 constexpr std::uint64_t kKeyBytesMax = 65535;  // the specification's own
 constexpr std::uint64_t kTensorNameBytesMax = 1024;
@@ -94,55 +98,70 @@ class GgufParser {
     }
 
   private:
+    std::string file() const { return quoted(reader_.source().name(), 400); }
     template <class... Parts>
     Status corrupt(const Parts&... parts) const {
-        return error(StatusCode::corrupt_file, quoted(reader_.source().name(), 400), ": ", parts...);
+        return error(StatusCode::corrupt_file, file(), ": ", parts...);
     }
     template <class... Parts>
     Status unsupported(const Parts&... parts) const {
-        return error(StatusCode::unsupported, quoted(reader_.source().name(), 400), ": ", parts...);
+        return error(StatusCode::unsupported, file(), parts...);
     }
 
     Status read_preamble() {
         MIXTURA_ASSIGN_OR_RETURN(const auto magic, reader_.number<std::uint32_t>("the magic number"));
         constexpr std::uint32_t kMagic = 0x46554747;  // "GGUF"
         if (magic != kMagic) {
-            return error(StatusCode::unknown_format, quoted(reader_.source().name(), 400),
-                         " does not start with 'GGUF'");
+            return error(StatusCode::unknown_format, file(), " does not start with 'GGUF'");
         }
         MIXTURA_ASSIGN_OR_RETURN(header_.version_, reader_.number<std::uint32_t>("the version"));
         if (header_.version_ == 1) {
-            return unsupported("GGUF version 1 (August 2023) is not read, expected 2 or 3; convert the model anew");
+            return unsupported(
+                " is GGUF version 1 (of August 2023), which is not read, expected 2 or 3; convert the model anew");
         }
         if ((header_.version_ & 0xFFFF) == 0 && header_.version_ != 0) {
             return unsupported(
-                "the file is big-endian GGUF, expected little-endian; convert it with gguf-py's gguf-convert-endian");
+                " is big-endian GGUF, expected little-endian; convert it with gguf-py's gguf-convert-endian");
         }
         if (header_.version_ != 2 && header_.version_ != 3) {
-            return unsupported("GGUF version ", header_.version_, " is not known, expected 2 or 3");
+            return unsupported(" is GGUF version ", header_.version_, ", which is not known, expected 2 or 3");
         }
         MIXTURA_ASSIGN_OR_RETURN(tensor_count_, reader_.number<std::uint64_t>("the tensor count"));
         MIXTURA_ASSIGN_OR_RETURN(metadata_count_, reader_.number<std::uint64_t>("the metadata count"));
-        MIXTURA_RETURN_IF_ERROR(check_count(metadata_count_, kMetadataBytesMin, kMetadataCountMax, "metadata entries"));
-        return check_count(tensor_count_, kTensorBytesMin, kTensorCountMax, "tensors");
+        MIXTURA_RETURN_IF_ERROR(
+            check_count("the header", metadata_count_, kMetadataBytesMin, kMetadataCountMax, "metadata entries"));
+        return check_count("the header", tensor_count_, kTensorBytesMin, kTensorCountMax, "tensors");
     }
 
-    Status check_count(std::uint64_t count, std::uint64_t bytes_each, std::uint64_t count_max, std::string_view what) {
+    Status check_count(std::string_view who, std::uint64_t count, std::uint64_t bytes_each, std::uint64_t count_max,
+                       std::string_view what) {
         const auto bytes = checked_multiply(count, bytes_each);
         if (!bytes || *bytes > reader_.bytes_left()) {
-            return corrupt("states ", count, " ", what, ", but only ", reader_.bytes_left(), " bytes follow");
+            return corrupt(who, " states ", count, " ", what, ", but only ", reader_.bytes_left(), " bytes follow");
         }
-        if (count > count_max) return corrupt("states ", count, " ", what, ", expected at most ", count_max);
+        if (count > count_max) return corrupt(who, " states ", count, " ", what, ", expected at most ", count_max);
         return {};
     }
 
     Status read_string(std::vector<char>& out, std::uint64_t bytes_max, std::string_view what) {
-        MIXTURA_ASSIGN_OR_RETURN(const auto length, reader_.number<std::uint64_t>(what));
+        std::uint64_t length = 0;
+        if (!reader_.number_in_window(length)) {
+            MIXTURA_ASSIGN_OR_RETURN(length, reader_.number<std::uint64_t>(what));
+        }
+        if (length == 0) return {};
         if (length > reader_.bytes_left()) {
-            return corrupt(what, " states ", length, " bytes, but only ", reader_.bytes_left(), " follow");
+            return corrupt(what, " states ", length, " bytes of text, but only ", reader_.bytes_left(), " follow");
         }
         if (length > bytes_max) return corrupt(what, " takes ", length, " bytes, expected at most ", bytes_max);
-        return reader_.append(out, length, what);
+        return append(out, length, what);
+    }
+
+    // Values are copied through here, and only as many as the metadata may take in all.
+    Status append(std::vector<char>& out, std::uint64_t count, std::string_view what) {
+        if (is_in_metadata_ && count <= reader_.bytes_left() && reader_.position() + count > kMetadataBytesMax) {
+            return corrupt("the metadata takes more than ", kMetadataBytesMax, " bytes, up to ", what);
+        }
+        return reader_.append(out, count, what);
     }
 
     Result<std::string> read_name(std::uint64_t bytes_max, std::string_view what) {
@@ -150,9 +169,9 @@ class GgufParser {
         MIXTURA_RETURN_IF_ERROR(read_string(bytes, bytes_max, what));
         std::string name(bytes.data(), bytes.size());
         if (name.empty()) return corrupt(what, " is empty");
-        if (!is_utf8(name) || name.find('\0') != std::string::npos) {
-            return corrupt(what, " ", quoted(name), " is not UTF-8 text");
-        }
+        if (!is_utf8(name)) return corrupt(what, " is ", quoted(name), ", expected UTF-8");
+        if (name.find('\0') != std::string::npos)
+            return corrupt(what, " is ", quoted(name), ", expected text without NUL bytes");
         return name;
     }
 
@@ -168,7 +187,7 @@ class GgufParser {
         value.type_ = value.element_type_ = type;
         if (type == GgufType::array) return read_array(value, what, depth);
         if (type == GgufType::string) return read_string(value.bytes_, kStringBytesMax, what);
-        MIXTURA_RETURN_IF_ERROR(reader_.append(value.bytes_, gguf_type_bytes(type), what));
+        MIXTURA_RETURN_IF_ERROR(append(value.bytes_, gguf_type_bytes(type), what));
         return check_booleans(value, what);
     }
 
@@ -179,17 +198,20 @@ class GgufParser {
         const bool is_text = value.element_type_ == GgufType::string,
                    is_nested = value.element_type_ == GgufType::array;
         const std::uint64_t bytes_each = is_nested ? 4 + 8 : is_text ? 8 : gguf_type_bytes(value.element_type_);
-        MIXTURA_RETURN_IF_ERROR(check_count(count, bytes_each, kArrayCountMax, text("elements in ", what)));
+        MIXTURA_RETURN_IF_ERROR(check_count(what, count, bytes_each, kArrayCountMax, "elements"));
         value.count_ = static_cast<std::size_t>(count);
         if (is_nested) {
-            // Grows element by element: 96 bytes of ours for 12 of the file's would be a lie's leverage if reserved.
+            // 88 bytes of ours for 12 of the file's would be a lie's leverage, hence the bound over all of them.
+            nested_array_count_ += count;
+            if (nested_array_count_ > kNestedArrayCountMax)
+                return corrupt(what, " holds more than ", kNestedArrayCountMax, " nested arrays");
             for (std::uint64_t i = 0; i < count; ++i) {
                 MIXTURA_RETURN_IF_ERROR(read_value(value.elements_.emplace_back(), GgufType::array, what, depth + 1));
             }
             return {};
         }
         if (is_text) return read_strings(value, count, what);
-        MIXTURA_RETURN_IF_ERROR(reader_.append(value.bytes_, count * bytes_each, what));
+        MIXTURA_RETURN_IF_ERROR(append(value.bytes_, count * bytes_each, what));
         return check_booleans(value, what);
     }
 
@@ -215,6 +237,7 @@ class GgufParser {
     }
 
     Status read_metadata() {
+        is_in_metadata_ = true;
         std::vector<std::string_view> keys;
         for (std::uint64_t i = 0; i < metadata_count_; ++i) {
             GgufMetadataEntry& entry = header_.metadata_.emplace_back();
@@ -226,6 +249,7 @@ class GgufParser {
                 return corrupt(what, " ", problem);
             }
         }
+        is_in_metadata_ = false;
         for (const GgufMetadataEntry& entry : header_.metadata_) keys.push_back(entry.key);
         MIXTURA_RETURN_IF_ERROR(check_unique(std::move(keys), "metadata key"));
         if (const GgufValue* alignment = header_.find("general.alignment")) {
@@ -238,29 +262,29 @@ class GgufParser {
     Status check_unique(std::vector<std::string_view> names, std::string_view what) const {
         std::sort(names.begin(), names.end());
         const auto twin = std::adjacent_find(names.begin(), names.end());
-        return twin == names.end() ? Status() : corrupt(what, " ", quoted(*twin), " appears twice");
+        return twin == names.end() ? Status() : corrupt(what, " ", quoted(*twin), " is there twice");
     }
 
     Status read_tensor_table() {
         for (std::uint64_t i = 0; i < tensor_count_; ++i) {
             GgufTensor& tensor = header_.tensors_.emplace_back();
             MIXTURA_ASSIGN_OR_RETURN(tensor.name, read_name(kTensorNameBytesMax, text("the name of tensor ", i)));
-            const std::string what = text("tensor ", quoted(tensor.name));
-            MIXTURA_RETURN_IF_ERROR(read_shape(tensor, what));
-            MIXTURA_RETURN_IF_ERROR(read_element_type(tensor, what));
-            MIXTURA_ASSIGN_OR_RETURN(tensor.offset_bytes, reader_.number<std::uint64_t>(what));
+            const std::string what = text("tensor ", quoted(tensor.name)), place = text("the table entry of ", what);
+            MIXTURA_RETURN_IF_ERROR(read_shape(tensor, what, place));
+            MIXTURA_RETURN_IF_ERROR(read_element_type(tensor, what, place));
+            MIXTURA_ASSIGN_OR_RETURN(tensor.offset_bytes, reader_.number<std::uint64_t>(place));
         }
         std::vector<std::string_view> names;
         for (const GgufTensor& tensor : header_.tensors_) names.push_back(tensor.name);
         return check_unique(std::move(names), "tensor");
     }
 
-    Status read_shape(GgufTensor& tensor, std::string_view what) {
-        MIXTURA_ASSIGN_OR_RETURN(const auto rank, reader_.number<std::uint32_t>(what));
+    Status read_shape(GgufTensor& tensor, std::string_view what, std::string_view place) {
+        MIXTURA_ASSIGN_OR_RETURN(const auto rank, reader_.number<std::uint32_t>(place));
         if (rank < 1 || rank > kRankMax) return corrupt(what, " has ", rank, " dimensions, expected 1 to ", kRankMax);
         std::vector<std::int64_t> extents;
         for (std::uint32_t axis = 0; axis < rank; ++axis) {
-            MIXTURA_ASSIGN_OR_RETURN(const auto extent, reader_.number<std::uint64_t>(what));
+            MIXTURA_ASSIGN_OR_RETURN(const auto extent, reader_.number<std::uint64_t>(place));
             const auto positive = checked_cast<std::int64_t>(extent);
             if (!positive) return corrupt(what, " has an extent of ", extent, ", more than any tensor can have");
             extents.insert(extents.begin(), *positive);  // the file lists the innermost first
@@ -271,24 +295,27 @@ class GgufParser {
         return {};
     }
 
-    Status read_element_type(GgufTensor& tensor, std::string_view what) {
-        MIXTURA_ASSIGN_OR_RETURN(const auto number, reader_.number<std::uint32_t>(what));
+    Status read_element_type(GgufTensor& tensor, std::string_view what, std::string_view place) {
+        MIXTURA_ASSIGN_OR_RETURN(const auto number, reader_.number<std::uint32_t>(place));
         const auto* known = std::find_if(std::begin(kElementTypes), std::end(kElementTypes),
                                          [&](const ElementType& type) { return type.number == number; });
         if (known == std::end(kElementTypes)) {
-            return unsupported(what, " has element type ", number, ", which this version does not know");
+            return unsupported(": ", what, " has element type ", number, ", which this version does not know");
         }
         if (known->dtype == DType::unknown) {
-            return unsupported(what, " has element type ", number, " (", known->was,
+            return unsupported(": ", what, " has element type ", number, " (", known->was,
                                "), which was withdrawn from the format; convert the model anew");
         }
         tensor.dtype = known->dtype;
-        const auto bytes = tensor_size_bytes(tensor.dtype, tensor.shape);
-        if (!bytes) {
-            return corrupt(what, " of shape ", tensor.shape.to_string(), " is no whole number of ",
-                           dtype_info(tensor.dtype).block_elements, "-element ", dtype_name(tensor.dtype),
-                           " blocks a row");
+        const std::int64_t row = tensor.shape[tensor.shape.rank() - 1], block = dtype_info(tensor.dtype).block_elements;
+        if (row % block != 0) {
+            return corrupt(what, " of shape ", tensor.shape.to_string(), " has rows of ", row,
+                           " elements, expected a multiple of the ", block, " of a ", dtype_name(tensor.dtype),
+                           " block");
         }
+        const auto bytes = tensor_size_bytes(tensor.dtype, tensor.shape);
+        if (!bytes)
+            return corrupt(what, " of shape ", tensor.shape.to_string(), " takes more bytes than 64 bits can count");
         tensor.size_bytes = *bytes;
         return {};
     }
@@ -307,14 +334,15 @@ class GgufParser {
         for (const std::uint32_t index : order) {
             GgufTensor& tensor = header_.tensors_[index];
             if (tensor.offset_bytes % header_.alignment_bytes_ != 0) {
-                return corrupt("tensor ", quoted(tensor.name), " starts at ", tensor.offset_bytes,
-                               ", expected a multiple of the alignment ", header_.alignment_bytes_);
+                return corrupt("tensor ", quoted(tensor.name), " begins at byte ", tensor.offset_bytes,
+                               " of the data, expected a multiple of the alignment ", header_.alignment_bytes_);
             }
             const auto begin = data_begin ? checked_add(*data_begin, tensor.offset_bytes) : std::nullopt;
             const auto end = begin ? checked_add(*begin, tensor.size_bytes) : std::nullopt;
             if (!end) return corrupt("tensor ", quoted(tensor.name), " ends beyond what 64 bits can address");
             if (tensor.size_bytes != 0 && *begin < before_end) {
-                return corrupt("tensors ", quoted(before->name), " and ", quoted(tensor.name), " overlap");
+                return corrupt("tensor ", quoted(tensor.name), " begins at byte ", *begin, ", inside tensor ",
+                               quoted(before->name), ", which ends at byte ", before_end);
             }
             tensor.offset_bytes = *begin;
             if (cut == nullptr && *end > reader_.source().size_bytes()) cut = &tensor;
@@ -325,15 +353,17 @@ class GgufParser {
         }
         if (cut == nullptr) return {};
         const std::uint64_t size = reader_.source().size_bytes();
-        return corrupt("the file is cut short: tensor ", quoted(cut->name), " needs bytes ", cut->offset_bytes, " to ",
-                       cut->offset_bytes + cut->size_bytes, ", the file has ", size, "; ", before_end - size,
-                       " bytes are missing");
+        return error(StatusCode::corrupt_file, file(), " is cut short: tensor ", quoted(cut->name), " needs bytes ",
+                     cut->offset_bytes, " to ", cut->offset_bytes + cut->size_bytes, ", the file has ", size, "; ",
+                     before_end - size, " bytes are missing");
     }
 
     HeaderReader reader_;
     GgufHeader header_;
     std::uint64_t tensor_count_ = 0;
     std::uint64_t metadata_count_ = 0;
+    std::uint64_t nested_array_count_ = 0;
+    bool is_in_metadata_ = false;
 };
 
 const GgufValue* GgufHeader::find(std::string_view key) const noexcept {

@@ -78,8 +78,10 @@ std::string gguf_key_problem(std::string_view key, const GgufValue& value) {
         std::find_if(std::begin(kRules), std::end(kRules), [key](const Rule& r) { return r.key == key; });
     if (rule == std::end(kRules)) return {};
     if (!is_as_wanted(rule->wanted, value)) {
-        const std::string found = value.is_array() ? text("an array of ", gguf_type_name(value.element_type()))
-                                                   : text("a value of type ", gguf_type_name(value.type()));
+        if (rule->wanted == Wanted::integer && value.type() == GgufType::u64) return "is larger than 2^63 - 1";
+        const std::string found = value.is_array()
+                                      ? text("an array of ", gguf_type_name(value.element_type()), " values")
+                                      : text("a value of type ", gguf_type_name(value.type()));
         return text("is ", found, ", expected ", wanted_name(rule->wanted));
     }
     if (key == "general.alignment") {

@@ -31,6 +31,16 @@ class HeaderReader {
         return value;
     }
 
+    // number() without a Result, for lists of millions: false when the window ends before, and number() goes on from
+    // there.
+    template <class T>
+    bool number_in_window(T& value) noexcept {
+        if (window_.size() - used_ < sizeof value) return false;
+        std::memcpy(&value, window_.data() + used_, sizeof value);
+        used_ += sizeof value;
+        return true;
+    }
+
     // Appends `count` bytes to `out`.
     Status append(std::vector<char>& out, std::uint64_t count, std::string_view what) {
         if (count > bytes_left()) return cut_short(count, what);

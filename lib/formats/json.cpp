@@ -1,8 +1,8 @@
 // The tape: one 8-byte word a value in document order, an object's members as key word, value, key word, value …
 // A word is tag (8 bits) and payload (56 bits):
 //   null, no payload · boolean, 0 or 1 · small integer, 56 bits signed · wide integer and real, the next word holds it
-//   string, offset of its length (4 bytes) and bytes in `text` · array and object, count (24 bits, all ones = count by
-//   walking) and the index behind the last word (32 bits)
+//   string, length (24 bits) and offset in `text` (32 bits) · long string, offset, the next word holds the length
+//   array and object, count (24 bits, all ones = count by walking) and the index behind the last word (32 bits)
 // So the costliest document a byte is "[1,1,1,…" with 8 bytes of tape for 2 of text, which is the promised factor of 4.
 #include "formats/json.hpp"
 
@@ -10,10 +10,9 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <limits>
-#include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "formats/json_scanner.hpp"
 
 namespace mixtura {
 
@@ -24,7 +23,7 @@ struct JsonTape {
 
 namespace {
 
-enum class Tag : std::uint8_t { null, boolean, small_integer, wide_integer, real, string, array, object };
+enum class Tag : std::uint8_t { null, boolean, small_integer, wide_integer, real, string, long_string, array, object };
 
 constexpr std::uint64_t kCountSaturated = 0xFFFFFF;
 constexpr int kPayloadBits = 56;
@@ -37,11 +36,10 @@ Tag tag_of(std::uint64_t word) { return static_cast<Tag>(word >> kPayloadBits); 
 std::uint32_t end_of(std::uint64_t word) { return static_cast<std::uint32_t>(word); }
 std::uint64_t count_of(std::uint64_t word) { return word >> 32 & kCountSaturated; }
 
-std::string_view string_at(const JsonTape& tape, std::uint64_t word) {
-    const std::size_t offset = static_cast<std::size_t>(word & kPayloadMask);
-    std::uint32_t length = 0;
-    std::memcpy(&length, tape.text.data() + offset, sizeof length);
-    return {tape.text.data() + offset + sizeof length, length};
+std::string_view string_at(const JsonTape& tape, std::uint32_t index) {
+    const std::uint64_t word = tape.words[index];
+    const std::uint64_t length = tag_of(word) == Tag::long_string ? tape.words[index + 1] : count_of(word);
+    return {tape.text.data() + end_of(word), static_cast<std::size_t>(length)};
 }
 
 // Room for the whole document, counted by one pass over the text, so that no vector grows (and doubles) on the way.
@@ -53,7 +51,7 @@ void reserve_for(std::string_view text, JsonTape& tape) {
             case '"': {
                 const std::size_t begin = ++i;
                 while (i < text.size() && text[i] != '"') i += text[i] == '\\' ? 2 : 1;
-                string_bytes += sizeof(std::uint32_t) + (std::min(i, text.size()) - begin);
+                string_bytes += std::min(i, text.size()) - begin;
                 break;
             }
             case ',':
@@ -71,82 +69,60 @@ void reserve_for(std::string_view text, JsonTape& tape) {
     tape.text.reserve(string_bytes);
 }
 
+struct TextFeed {
+    const char* at;
+    const char* end;
+    int peek() const { return at == end ? -1 : static_cast<unsigned char>(*at); }
+    void pop() { ++at; }
+};
+
+// The scanner's events onto the tape.
 class TapeBuilder {
   public:
-    TapeBuilder(JsonTape& tape, std::string_view name, const JsonLimits& limits)
-        : tape_(tape), name_(name), limits_(limits) {}
+    TapeBuilder(JsonTape& tape, std::string_view name) : tape_(tape), name_(name) {}
 
     Status failure() && { return std::move(failure_); }
 
     bool null() { return push(Tag::null, 0); }
     bool boolean(bool value) { return push(Tag::boolean, value ? 1 : 0); }
-    bool number_integer(std::int64_t value) {
-        const std::int64_t small = static_cast<std::int64_t>(static_cast<std::uint64_t>(value) << 8) >> 8;
-        if (small == value) return push(Tag::small_integer, static_cast<std::uint64_t>(value));
-        push(Tag::wide_integer, 0);
-        tape_.words.push_back(static_cast<std::uint64_t>(value));
+    bool number(const JsonNumber& number) {
+        if (!number.integer) return push_wide(Tag::real, std::bit_cast<std::uint64_t>(number.real));
+        const auto bits = static_cast<std::uint64_t>(*number.integer);
+        const bool is_small = static_cast<std::int64_t>(bits << 8) >> 8 == *number.integer;
+        return is_small ? push(Tag::small_integer, bits) : push_wide(Tag::wide_integer, bits);
+    }
+    bool begin_string(bool) {
+        string_begin_ = tape_.text.size();
         return true;
     }
-    bool number_unsigned(std::uint64_t value) {
-        if (value <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
-            return number_integer(static_cast<std::int64_t>(value));
-        }
-        return push_real(static_cast<double>(value));
+    bool string_piece(std::string_view piece) {
+        tape_.text.insert(tape_.text.end(), piece.begin(), piece.end());
+        return true;
     }
-    bool number_float(double value, const std::string& digits) {
-        // The parser reads with strtod, whose result hangs on the host's locale when another thread changes it, so the
-        // digits are read again; whatever stands where the point should be is the locale's point.
-        std::string plain = digits;
-        for (char& c : plain) {
-            const bool is_number_part = (c >= '0' && c <= '9') || c == '-' || c == '+' || c == 'e' || c == 'E';
-            if (!is_number_part) c = '.';
-        }
-        return push_real(parse_double(plain).value_or(value));
+    bool end_string(bool) {
+        const std::uint64_t length = tape_.text.size() - string_begin_;
+        if (length < kCountSaturated) return push(Tag::string, length << 32 | string_begin_);
+        push(Tag::long_string, string_begin_);
+        tape_.words.push_back(length);
+        return true;
     }
-    bool string(std::string& value) { return push_string(value); }
-    bool key(std::string& value) { return push_string(value); }
-    bool binary(std::vector<std::uint8_t>&) { return false; }  // no such thing in JSON text
-    bool start_object(std::size_t) { return open(Tag::object); }
-    bool start_array(std::size_t) { return open(Tag::array); }
+    bool begin_object() { return open(Tag::object); }
+    bool begin_array() { return open(Tag::array); }
     bool end_object() { return are_keys_unique() && close(); }
     bool end_array() { return close(); }
 
-    bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& problem) {
-        // "[json.exception.parse_error.101] parse error at line 1, column 5: syntax error …"
-        const std::string_view full = problem.what();
-        const std::size_t prefix = full.find("] ");
-        const std::string_view reason = prefix == std::string_view::npos ? full : full.substr(prefix + 2);
-        return fail(" is not valid JSON at byte ", position, ": ", quoted(reason, 200));
-    }
-
   private:
-    template <class... Parts>
-    bool fail(const Parts&... parts) {
-        failure_ = error(StatusCode::corrupt_file, quoted(name_, 400), parts...);
-        return false;
-    }
-
     bool push(Tag tag, std::uint64_t payload) {
         if (!open_.empty()) ++open_.back().count;
         tape_.words.push_back(make_word(tag, payload));
         return true;
     }
-    bool push_real(double value) {
-        push(Tag::real, 0);
-        tape_.words.push_back(std::bit_cast<std::uint64_t>(value));
+    bool push_wide(Tag tag, std::uint64_t bits) {
+        push(tag, 0);
+        tape_.words.push_back(bits);
         return true;
     }
-    bool push_string(const std::string& value) {
-        const std::size_t offset = tape_.text.size();
-        const auto length = static_cast<std::uint32_t>(value.size());
-        const char* bytes = reinterpret_cast<const char*>(&length);
-        tape_.text.insert(tape_.text.end(), bytes, bytes + sizeof length);
-        tape_.text.insert(tape_.text.end(), value.begin(), value.end());
-        return push(Tag::string, offset);
-    }
     bool open(Tag tag) {
-        if (open_.size() >= limits_.depth_max)
-            return fail(" nests deeper than the ", limits_.depth_max, " levels allowed");
         push(tag, 0);
         open_.push_back({static_cast<std::uint32_t>(tape_.words.size() - 1), 0});
         return true;
@@ -161,15 +137,19 @@ class TapeBuilder {
     }
     bool are_keys_unique() {
         std::vector<std::uint32_t> keys;
+        keys.reserve(static_cast<std::size_t>(open_.back().count / 2));
         const auto words_end = static_cast<std::uint32_t>(tape_.words.size());
         for (JsonValue::Members::Iterator it{&tape_, open_.back().word + 1}; it.word < words_end; ++it) {
             keys.push_back(it.word);
         }
-        const auto text_of = [this](std::uint32_t word) { return string_at(tape_, tape_.words[word]); };
+        const auto text_of = [this](std::uint32_t word) { return string_at(tape_, word); };
         std::sort(keys.begin(), keys.end(), [&](auto a, auto b) { return text_of(a) < text_of(b); });
         const auto twin =
             std::adjacent_find(keys.begin(), keys.end(), [&](auto a, auto b) { return text_of(a) == text_of(b); });
-        return twin == keys.end() || fail(" has the key ", quoted(text_of(*twin)), " twice in one object");
+        if (twin == keys.end()) return true;
+        failure_ = error(StatusCode::corrupt_file, quoted(name_, 400), " has the key ", quoted(text_of(*twin)),
+                         " twice in one object");
+        return false;
     }
 
     struct Open {
@@ -178,7 +158,7 @@ class TapeBuilder {
     };
     JsonTape& tape_;
     std::string_view name_;
-    JsonLimits limits_;
+    std::size_t string_begin_ = 0;
     std::vector<Open> open_;
     Status failure_;
 };
@@ -192,7 +172,8 @@ JsonKind JsonValue::kind() const noexcept {
         case Tag::small_integer:
         case Tag::wide_integer: return JsonKind::integer;
         case Tag::real: return JsonKind::real;
-        case Tag::string: return JsonKind::string;
+        case Tag::string:
+        case Tag::long_string: return JsonKind::string;
         case Tag::array: return JsonKind::array;
         case Tag::object: break;
     }
@@ -211,8 +192,8 @@ std::optional<std::int64_t> JsonValue::as_integer() const noexcept {
     if (tag_of(word) == Tag::wide_integer) return static_cast<std::int64_t>(tape_->words[word_ + 1]);
     if (tag_of(word) != Tag::real) return std::nullopt;
     const double value = std::bit_cast<double>(tape_->words[word_ + 1]);
-    // 2^63 itself is out; every double in between that is whole converts exactly.
-    if (!(value >= -0x1p63 && value < 0x1p63) || std::trunc(value) != value) return std::nullopt;
+    // Above 2^53 a double may stand for any of several integers, and the one that was meant is lost.
+    if (!(std::fabs(value) <= 0x1p53) || std::trunc(value) != value) return std::nullopt;
     return static_cast<std::int64_t>(value);
 }
 
@@ -224,16 +205,16 @@ std::optional<double> JsonValue::as_real() const noexcept {
 }
 
 std::optional<std::string_view> JsonValue::as_string() const noexcept {
-    const std::uint64_t word = tape_->words[word_];
-    if (tag_of(word) != Tag::string) return std::nullopt;
-    return string_at(*tape_, word);
+    if (kind() != JsonKind::string) return std::nullopt;
+    return string_at(*tape_, word_);
 }
 
 std::uint32_t JsonValue::after() const noexcept {
     const std::uint64_t word = tape_->words[word_];
     switch (tag_of(word)) {
         case Tag::wide_integer:
-        case Tag::real: return word_ + 2;
+        case Tag::real:
+        case Tag::long_string: return word_ + 2;
         case Tag::array:
         case Tag::object: return end_of(word);
         default: return word_ + 1;
@@ -263,7 +244,7 @@ JsonValue::Members JsonValue::members() const noexcept {
 }
 
 JsonMember JsonValue::Members::Iterator::operator*() const noexcept {
-    return {string_at(*tape, tape->words[word]), JsonValue(tape, word + 1)};
+    return {string_at(*tape, word), JsonValue(tape, JsonValue(tape, word).after())};
 }
 
 std::optional<JsonValue> JsonValue::find(std::string_view key) const noexcept {
@@ -289,12 +270,17 @@ Result<JsonDocument> JsonDocument::parse(std::string_view text, std::string_view
         return error(StatusCode::corrupt_file, quoted(name, 400), " holds ", text.size(),
                      " bytes, expected a JSON document of at most ", kTextMax);
     }
+    // Some editors put a byte order mark in front, which is no part of the document.
+    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+    if (text.substr(0, kByteOrderMark.size()) == kByteOrderMark) text.remove_prefix(kByteOrderMark.size());
     auto tape = std::make_unique<JsonTape>();
     reserve_for(text, *tape);
-    TapeBuilder builder(*tape, name, limits);
-    if (!nlohmann::json::sax_parse(text.data(), text.data() + text.size(), &builder))
-        return std::move(builder).failure();
-    return JsonDocument(std::move(tape));
+    TapeBuilder builder(*tape, name);
+    TextFeed feed{text.data(), text.data() + text.size()};
+    JsonScanner scanner(feed, builder, limits.depth_max);
+    if (scanner.scan()) return JsonDocument(std::move(tape));
+    if (scanner.problem().empty()) return std::move(builder).failure();
+    return error(StatusCode::corrupt_file, quoted(name, 400), " ", scanner.problem());
 }
 
 std::string json_quoted(std::string_view text) {

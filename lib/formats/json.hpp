@@ -1,7 +1,7 @@
 // JSON documents from untrusted files, as a compact tape: config.json, tokenizer.json, index files, chat messages.
-// Parsed by nlohmann-json's SAX parser (seen only by json.cpp) with bounded depth, duplicate keys refused, strings kept
-// as UTF-8 with embedded NULs.  A document takes at most 4 × the text's bytes plus a constant: one 8-byte word a value
-// and one length-prefixed copy of each string.
+// Parsed by our own scanner (json_scanner.hpp) with bounded depth, duplicate keys refused, strings kept as UTF-8 with
+// embedded NULs.  A document, and reading it, takes at most 4 × the text's bytes plus 2 KiB: one 8-byte word a value,
+// one copy of each string, and while an object ends 4 bytes for each of its keys.
 #pragma once
 
 #include <mixtura/status.hpp>
@@ -29,8 +29,8 @@ class JsonValue {
     bool is_array() const noexcept { return kind() == JsonKind::array; }
     bool is_object() const noexcept { return kind() == JsonKind::object; }
 
-    // Nothing where the value is of another kind.  as_integer also takes a real that is a whole number (128.0) and
-    // as_real any number; an integer above int64 is a real.
+    // Nothing where the value is of another kind.  as_integer also takes a real that is a whole number (128.0) up to
+    // 2^53 and as_real any number; an integer above int64 is a real.
     std::optional<bool> as_boolean() const noexcept;
     std::optional<std::int64_t> as_integer() const noexcept;
     std::optional<double> as_real() const noexcept;
@@ -92,7 +92,7 @@ class JsonValue::Members {
         std::uint32_t word;  // the key's; its value follows
         JsonMember operator*() const noexcept;
         Iterator& operator++() noexcept {
-            word = JsonValue(tape, word + 1).after();
+            word = JsonValue(tape, JsonValue(tape, word).after()).after();
             return *this;
         }
         bool operator==(const Iterator& other) const noexcept { return word == other.word; }

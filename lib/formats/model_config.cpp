@@ -1,19 +1,21 @@
 #include "formats/model_config.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/checked.hpp"
 #include "base/error.hpp"
 #include "formats/canonical_config.hpp"
+#include "formats/file_kind.hpp"
 #include "formats/model_facts.hpp"
 
 namespace mixtura {
 namespace {
 
 Result<JsonDocument> parse_object(std::string_view text, std::string_view name) {
-    MIXTURA_ASSIGN_OR_RETURN(JsonDocument document, JsonDocument::parse(text, name));
+    MIXTURA_ASSIGN_OR_RETURN(JsonDocument document, parse_json_file(text, name));
     if (!document.root().is_object()) {
-        return error(StatusCode::corrupt_file, quoted(name, 400), " holds no JSON object");
+        return error(StatusCode::corrupt_file, quoted(name, 400), " is JSON, but no object");
     }
     return document;
 }
@@ -24,8 +26,9 @@ Status add_token_ids(std::vector<TokenId>& ids, JsonValue value, std::string_vie
         const auto id = single.as_integer();
         const auto fitting = id ? checked_cast<TokenId>(*id) : std::nullopt;
         if (!fitting || *fitting < 0) {
-            return error(StatusCode::corrupt_file, quoted(file, 400), ": ", key,
-                         " holds something that is no token id");
+            return error(StatusCode::corrupt_file, quoted(file, 400), ": ", quoted(key), " holds ",
+                         quoted(canonical_json(single)), ", expected token ids from 0 to ",
+                         std::numeric_limits<TokenId>::max());
         }
         ids.push_back(*fitting);
         return {};
@@ -123,14 +126,20 @@ Result<ModelConfig> hub_model_config(std::string_view config, std::optional<std:
 }
 
 Result<ModelConfig> gguf_model_config(const GgufHeader& header, std::string_view file) {
-    // Per-layer lists have one entry a layer; anything much longer is no part of a configuration (or of an honest one).
-    constexpr std::size_t kListMax = 4096;
+    // Per-layer lists have one entry a layer (4096 of 8 bytes are 32 KiB); what is much longer, a licence's text
+    // included, is no part of a configuration, and a mebibyte of the rest is no honest one.
+    constexpr std::size_t kListMax = 4096, kValueBytesMax = 32 << 10, kConfigBytesMax = 1 << 20;
     std::string canonical = "{";
     for (const GgufMetadataEntry& entry : header.metadata()) {
         const std::string_view key = entry.key;
         if (key.substr(0, 10) == "tokenizer." || key.substr(0, 6) == "split.") continue;
         if (entry.value.is_array() && (entry.value.size() > kListMax || entry.value.element_type() == GgufType::array))
             continue;
+        if (entry.value.raw().size() > kValueBytesMax) continue;
+        if (canonical.size() > kConfigBytesMax) {
+            return error(StatusCode::corrupt_file, quoted(file, 400),
+                         ": the metadata outside the vocabulary takes more than ", kConfigBytesMax, " bytes");
+        }
         if (!is_finite_value(entry.value)) {
             return error(StatusCode::corrupt_file, quoted(file, 400), ": metadata key ", quoted(key),
                          " is infinite or not a number");
@@ -158,7 +167,8 @@ Result<ModelConfig> gguf_model_config(const GgufHeader& header, std::string_view
     }
     sort_unique(defaults.end_tokens);
     if (const GgufValue* value = header.find("tokenizer.ggml.bos_token_id")) {
-        defaults.bos_token = checked_cast<TokenId>(*value->as_integer());
+        const auto id = checked_cast<TokenId>(*value->as_integer());
+        if (id && *id >= 0) defaults.bos_token = id;  // some converters write -1 for none
     }
     facts.end_tokens = defaults.end_tokens;
     if (const GgufValue* tokens = header.find("tokenizer.ggml.tokens")) {

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <limits>
 #include <string>
 
 #include "base/error.hpp"
+#include "formats/model_config.hpp"
 
 namespace mixtura {
 namespace {
@@ -14,6 +16,15 @@ struct Names {
     std::initializer_list<std::string_view> hub;  // "outer.inner" for nested objects; the first that is there counts
     std::string_view gguf;                        // below "<architecture>."
 };
+
+// No size of a model comes near; what is above would only overflow later.
+constexpr std::int64_t kSizeMax = std::int64_t{1} << 40;
+// Token ids have 32 bits, so that no vocabulary holds more.
+constexpr std::int64_t kVocabularyMax = std::numeric_limits<TokenId>::max();
+
+std::int64_t size_max_of(std::int64_t ModelFacts::*fact) {
+    return fact == &ModelFacts::vocabulary_size ? kVocabularyMax : kSizeMax;
+}
 
 // Synonyms of published families: GPT-2's n_*, Bloom's n_head, MPT and DBRX's nested configs, T5's num_* and d_*,
 // Hunyuan's and ERNIE's moe_*, DeepSeek's n_*_experts, Llama 4's intermediate_size_mlp, and the free form's
@@ -38,7 +49,10 @@ const Names kNames[] = {
     {&ModelFacts::shared_expert_count,
      {"n_shared_experts", "num_shared_expert", "num_shared_experts", "moe_num_shared_experts"},
      "expert_shared_count"},
-    {&ModelFacts::expert_ffn_size, {"moe_intermediate_size", "expert_ffn_hidden_size"}, "expert_feed_forward_length"},
+    // Families without a width of its own for experts (Mixtral, OLMoE, Granite, Llama 4) mean them by the plain one.
+    {&ModelFacts::expert_ffn_size,
+     {"moe_intermediate_size", "expert_ffn_hidden_size", "intermediate_size"},
+     "expert_feed_forward_length"},
     {&ModelFacts::vocabulary_size, {"vocab_size"}, "vocab_size"},
     {&ModelFacts::context_tokens,
      {"max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "context_length"},
@@ -53,21 +67,20 @@ std::optional<JsonValue> find_path(JsonValue object, std::string_view path) {
 }
 
 // A size, or the largest of a list of them (files that state one per layer or per group).
-Result<std::int64_t> read_size(JsonValue value, std::string_view key, std::string_view file) {
-    // No size of a model comes near; what is above would only overflow later.
-    constexpr std::int64_t kSizeMax = std::int64_t{1} << 40;
+Result<std::int64_t> read_size(JsonValue value, std::string_view key, std::string_view file, std::int64_t size_max) {
     std::int64_t largest = 0;
-    const auto consider = [&](JsonValue single) {
+    const auto consider = [&](JsonValue single) -> Status {
         const auto size = single.as_integer();
-        const bool is_size = size && *size >= 0 && *size <= kSizeMax;
-        if (is_size) largest = std::max(largest, *size);
-        return is_size || single.is_null();
+        if (!single.is_null() && (!size || *size < 0 || *size > size_max)) {
+            return error(StatusCode::corrupt_file, quoted(file, 400), ": ", quoted(key), " is ",
+                         quoted(canonical_json(single)), ", expected a whole number from 0 to ", size_max);
+        }
+        largest = std::max(largest, size.value_or(0));
+        return {};
     };
-    bool is_good = true;
-    for (const JsonValue element : value.elements()) is_good = is_good && consider(element);
-    if (!value.is_array()) is_good = consider(value);
-    if (is_good) return largest;
-    return error(StatusCode::corrupt_file, quoted(file, 400), ": ", quoted(key), " is no size from 0 to 2^40");
+    if (!value.is_array()) MIXTURA_RETURN_IF_ERROR(consider(value));
+    for (const JsonValue element : value.elements()) MIXTURA_RETURN_IF_ERROR(consider(element));
+    return largest;
 }
 
 // The free form (model_type "mixtura") describes each layer on its own: the largest of each size counts.
@@ -76,7 +89,7 @@ Status add_free_form(ModelFacts& facts, JsonValue layers, std::string_view file)
     const auto raise = [&](std::int64_t& fact, JsonValue layer, std::string_view path) -> Status {
         const auto value = find_path(layer, path);
         if (!value) return {};
-        MIXTURA_ASSIGN_OR_RETURN(const std::int64_t size, read_size(*value, path, file));
+        MIXTURA_ASSIGN_OR_RETURN(const std::int64_t size, read_size(*value, path, file, kSizeMax));
         fact = std::max(fact, size);
         return {};
     };
@@ -96,8 +109,8 @@ Status add_free_form(ModelFacts& facts, JsonValue layers, std::string_view file)
 void fill_defaults(ModelFacts& facts) {
     if (facts.kv_head_count == 0) facts.kv_head_count = facts.head_count;
     if (facts.head_size == 0 && facts.head_count > 0) facts.head_size = facts.hidden_size / facts.head_count;
-    // Families without a width of their own for experts (Mixtral, OLMoE, Granite) use the one they have.
-    if (facts.expert_count > 0 && facts.expert_ffn_size == 0) facts.expert_ffn_size = facts.ffn_size;
+    if (facts.expert_ffn_size == 0) facts.expert_ffn_size = facts.ffn_size;
+    if (facts.expert_count == 0) facts.expert_ffn_size = 0;
 }
 
 }  // namespace
@@ -116,14 +129,14 @@ Result<ModelFacts> model_facts(CheckpointFormat source, JsonValue values, std::s
         if (is_gguf) {
             const std::string key = facts.architecture + "." + std::string(names.gguf);
             if (const auto value = values.find(key)) {
-                MIXTURA_ASSIGN_OR_RETURN(facts.*names.fact, read_size(*value, key, file));
+                MIXTURA_ASSIGN_OR_RETURN(facts.*names.fact, read_size(*value, key, file, size_max_of(names.fact)));
             }
             continue;
         }
         for (const std::string_view key : names.hub) {
             const auto value = find_path(values, key);
             if (!value || value->is_null()) continue;
-            MIXTURA_ASSIGN_OR_RETURN(facts.*names.fact, read_size(*value, key, file));
+            MIXTURA_ASSIGN_OR_RETURN(facts.*names.fact, read_size(*value, key, file, size_max_of(names.fact)));
             break;
         }
     }

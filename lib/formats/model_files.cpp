@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 
+#include "base/checked.hpp"
 #include "base/error.hpp"
 #include "formats/file_kind.hpp"
 #include "formats/json.hpp"
+#include "formats/model_entry.hpp"
 #include "formats/safetensors.hpp"
 
 namespace mixtura {
@@ -13,15 +16,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kConfigBytesMax = 16 << 20;
+// The largest published config.json lists the quantisation of every tensor of a large mixture in 2 MB.
+constexpr std::uint64_t kConfigBytesMax = 4 << 20;
 constexpr std::uint64_t kIndexBytesMax = 64 << 20;
 constexpr std::uint64_t kTokenizerConfigBytesMax = 64 << 20;
-
-constexpr std::string_view kIndexSuffix = ".safetensors.index.json";
-
-bool ends_with(std::string_view text, std::string_view suffix) {
-    return text.size() >= suffix.size() && text.substr(text.size() - suffix.size()) == suffix;
-}
 
 bool exists(const std::string& path) {
     std::error_code ignored;
@@ -35,36 +33,17 @@ std::string folder_of(const std::string& path) {
 
 std::string file_name_of(const std::string& path) { return fs::path(path).filename().string(); }
 
-Status foreign_file(const std::string& path, const FileKindFacts& facts) {
-    return error(StatusCode::unknown_format, quoted(path, 400), " ", facts.what);
+std::uint64_t saturating_add(std::uint64_t a, std::uint64_t b) {
+    return checked_add(a, b).value_or(std::numeric_limits<std::uint64_t>::max());
+}
+
+// `otherwise`: for a kind that is no news by itself, the end of the sentence.
+Status foreign_file(const std::string& path, const FileKindFacts& facts, std::string_view otherwise) {
+    return error(StatusCode::unknown_format, quoted(path, 400), " ", facts.what.empty() ? otherwise : facts.what);
 }
 
 // ---- GGUF
 // ------------------------------------------------------------------------------------------------------------
-
-// "model-00002-of-00005.gguf": the converter's own naming of parts.
-struct PartName {
-    std::string stem;
-    std::int64_t number = 0, count = 0;
-    std::string of(std::int64_t part) const {
-        const auto five = [](std::int64_t value) {
-            std::string digits = text(value);
-            return std::string(digits.size() < 5 ? 5 - digits.size() : 0, '0') + digits;
-        };
-        return text(stem, "-", five(part), "-of-", five(count), ".gguf");
-    }
-};
-
-std::optional<PartName> parse_part_name(std::string_view name) {
-    constexpr std::string_view kTail = "-00000-of-00000.gguf";
-    if (name.size() < kTail.size()) return std::nullopt;
-    const std::string_view tail = name.substr(name.size() - kTail.size());
-    if (tail[0] != '-' || tail.substr(6, 4) != "-of-" || tail.substr(15) != ".gguf") return std::nullopt;
-    const auto number = parse_integer<std::int64_t>(tail.substr(1, 5)),
-               count = parse_integer<std::int64_t>(tail.substr(10, 5));
-    if (!number || !count || *number < 1 || *count < *number) return std::nullopt;
-    return PartName{std::string(name.substr(0, name.size() - kTail.size())), *number, *count};
-}
 
 std::int64_t integer_or(const GgufHeader& header, std::string_view key, std::int64_t otherwise) {
     const GgufValue* value = header.find(key);
@@ -88,7 +67,7 @@ Status add_gguf_part(ModelFiles& model, const std::string& path, std::int64_t pa
                      " of the split model is missing: ", quoted(path, 400));
     }
     MIXTURA_ASSIGN_OR_RETURN(const FileKindFacts kind, file_kind(**file));
-    if (kind.kind == FileKind::foreign || kind.kind == FileKind::unknown) return foreign_file(path, kind);
+    if (kind.kind != FileKind::gguf) return foreign_file(path, kind, "is no GGUF file");
     MIXTURA_ASSIGN_OR_RETURN(GgufHeader header, GgufHeader::read(**file));
     if (count > 1) {
         const std::int64_t stated_count = integer_or(header, "split.count", 1),
@@ -106,7 +85,7 @@ Status add_gguf_part(ModelFiles& model, const std::string& path, std::int64_t pa
 Status open_gguf(ModelFiles& model, const std::string& path) {
     model.format = CheckpointFormat::gguf;
     model.folder = folder_of(path);
-    const std::optional<PartName> name = parse_part_name(file_name_of(path));
+    const std::optional<PartName> name = parse_part_name(file_name_of(path), ".gguf");
     const std::string first = name ? model.folder + "/" + name->of(1) : path;
     const std::int64_t name_count = name ? name->count : 1;
     // A single file may carry such a name too (a part renamed on its own does not: its split.count says so).
@@ -138,7 +117,12 @@ Status open_gguf(ModelFiles& model, const std::string& path) {
 Status add_safetensors(ModelFiles& model, const std::string& path) {
     MIXTURA_ASSIGN_OR_RETURN(std::shared_ptr<const File> file, File::open(path));
     MIXTURA_ASSIGN_OR_RETURN(const FileKindFacts kind, file_kind(*file));
-    if (kind.kind == FileKind::foreign) return foreign_file(path, kind);
+    // What is unknown goes to the reader, which says what is broken.
+    const bool is_other = kind.kind == FileKind::foreign || kind.kind == FileKind::gguf || kind.kind == FileKind::json;
+    if (is_other)
+        return foreign_file(path, kind,
+                            kind.kind == FileKind::gguf ? "is a GGUF file, expected safetensors"
+                                                        : "is a JSON document, expected safetensors");
     MIXTURA_ASSIGN_OR_RETURN(SafetensorsHeader header, SafetensorsHeader::read(*file));
     const auto number = static_cast<std::uint32_t>(model.index.files.size());
     for (SafetensorsTensor& tensor : header.tensors) {
@@ -152,7 +136,7 @@ Status add_safetensors(ModelFiles& model, const std::string& path) {
 // {"metadata": {...}, "weight_map": {tensor: file}}
 Status open_sharded(ModelFiles& model, const std::string& index_path) {
     MIXTURA_ASSIGN_OR_RETURN(const std::string content, read_whole_file(index_path, kIndexBytesMax));
-    MIXTURA_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(content, index_path));
+    MIXTURA_ASSIGN_OR_RETURN(const JsonDocument document, parse_json_file(content, index_path));
     const auto map = document.root().find("weight_map");
     if (!map || !map->is_object()) {
         return error(StatusCode::corrupt_file, quoted(index_path, 400), " has no object 'weight_map'");
@@ -160,7 +144,9 @@ Status open_sharded(ModelFiles& model, const std::string& index_path) {
     std::vector<std::string> shards;
     for (const auto [tensor, file] : map->members()) {
         const auto name = file.as_string();
-        if (!name || name->empty() || name->find('/') != std::string_view::npos || *name == ".." || *name == ".") {
+        constexpr std::string_view kNoName{"/\0", 2};
+        if (!name || name->empty() || name->find_first_of(kNoName) != std::string_view::npos || *name == ".." ||
+            *name == ".") {
             return error(StatusCode::corrupt_file, quoted(index_path, 400), ": tensor ", quoted(tensor),
                          " is placed in ", name ? quoted(*name) : "something that is no string",
                          ", expected a file name");
@@ -221,7 +207,7 @@ Status read_hub_config(ModelFiles& model) {
     const std::string path = model.folder + "/tokenizer_config.json";
     MIXTURA_ASSIGN_OR_RETURN(const auto tokenizer_config, read_if_there(path, kTokenizerConfigBytesMax));
     if (!tokenizer_config) return {};
-    MIXTURA_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(*tokenizer_config, path));
+    MIXTURA_ASSIGN_OR_RETURN(const JsonDocument document, parse_json_file(*tokenizer_config, path));
     facts.has_chat_template = document.root().find("chat_template").has_value();
     return {};
 }
@@ -232,65 +218,15 @@ Status open_safetensors(ModelFiles& model, const std::string& path, bool is_inde
     MIXTURA_RETURN_IF_ERROR(is_index ? open_sharded(model, path) : add_safetensors(model, path));
     const std::size_t count = model.index.files.size();
     model.format_name = text("safetensors", count > 1 ? text(", ", count, " parts") : "");
+    const auto part = parse_part_name(file_name_of(path), ".safetensors");
+    if (part && part->count > 1) {
+        model.warnings.push_back(text(quoted(path, 400), " is part ", part->number, " of ", part->count,
+                                      " of a model, and only its tensors are listed; open the folder for all of them"));
+    }
     return read_hub_config(model);
 }
 
-// ---- which files
-// ------------------------------------------------------------------------------------------------------
-
-Result<std::vector<std::string>> names_in(const std::string& folder) {
-    std::error_code failure;
-    std::vector<std::string> names;
-    for (fs::directory_iterator it(folder, failure), end; !failure && it != end; it.increment(failure)) {
-        names.push_back(it->path().filename().string());
-    }
-    if (failure) return error(StatusCode::io, "cannot list the folder ", quoted(folder, 400), ": ", failure.message());
-    std::sort(names.begin(), names.end());
-    return names;
-}
-
-// The one file of a folder that a model is opened by.
-Result<std::string> entry_of_folder(const std::string& folder) {
-    MIXTURA_ASSIGN_OR_RETURN(const std::vector<std::string> names, names_in(folder));
-    std::vector<std::string> indices, singles, ggufs, pickles;
-    for (const std::string& name : names) {
-        if (ends_with(name, kIndexSuffix))
-            indices.push_back(name);
-        else if (ends_with(name, ".safetensors"))
-            singles.push_back(name);
-        else if (ends_with(name, ".gguf"))
-            ggufs.push_back(name);
-        else if (ends_with(name, ".bin") || ends_with(name, ".pt") || ends_with(name, ".pth") ||
-                 ends_with(name, ".ckpt"))
-            pickles.push_back(name);
-    }
-    // Of a split model only the first part counts as an entry.
-    ggufs.erase(std::remove_if(ggufs.begin(), ggufs.end(),
-                               [](const std::string& name) {
-                                   const auto part = parse_part_name(name);
-                                   return part && part->number > 1;
-                               }),
-                ggufs.end());
-    const auto preferred = [&](std::vector<std::string>& list, std::string_view name) {
-        if (std::find(list.begin(), list.end(), name) != list.end()) list.assign(1, std::string(name));
-    };
-    preferred(indices, "model.safetensors.index.json");
-    preferred(singles, "model.safetensors");
-    for (const auto& list : {indices, singles, ggufs}) {
-        if (list.size() == 1) return folder + "/" + list[0];
-        if (list.size() > 1) {
-            return error(StatusCode::invalid_argument, "the folder ", quoted(folder, 400), " holds ", list.size(),
-                         " models (", quoted(list[0]), ", ", quoted(list[1]), " …); name the file to open");
-        }
-    }
-    if (!pickles.empty()) {
-        return error(StatusCode::unknown_format, "the folder ", quoted(folder, 400),
-                     " holds its weights only as Python pickles (", quoted(pickles[0]),
-                     "), which can run code when they are read and are never opened here; use the model's "
-                     "safetensors or GGUF files, or convert it where you trust it");
-    }
-    return error(StatusCode::not_found, "the folder ", quoted(folder, 400), " holds no .safetensors and no .gguf file");
-}
+// ---- both -----------------------------------------------------------------------------------------------------------
 
 Status check_unique_names(const WeightIndex& index) {
     for (std::size_t i = 1; i < index.by_name.size(); ++i) {
@@ -303,18 +239,15 @@ Status check_unique_names(const WeightIndex& index) {
 }
 
 Status open_entry(ModelFiles& model, const std::string& entry) {
-    if (ends_with(entry, kIndexSuffix)) return open_safetensors(model, entry, true);
+    if (entry.ends_with(kIndexSuffix)) return open_safetensors(model, entry, true);
     MIXTURA_ASSIGN_OR_RETURN(const std::shared_ptr<const File> file, File::open(entry));
     MIXTURA_ASSIGN_OR_RETURN(const FileKindFacts kind, file_kind(*file));
     if (kind.kind == FileKind::gguf) return open_gguf(model, entry);
     if (kind.kind == FileKind::safetensors) return open_safetensors(model, entry, false);
-    if (kind.kind == FileKind::json) {
-        return error(StatusCode::unknown_format, quoted(entry, 400),
-                     " is a JSON document, not a model; name the model's folder, its .safetensors or its .gguf file");
-    }
-    const bool is_named_so = kind.kind == FileKind::unknown && ends_with(entry, ".safetensors");
+    const bool is_named_so = kind.kind == FileKind::unknown && entry.ends_with(".safetensors");
     if (is_named_so) return open_safetensors(model, entry, false);  // whose reader says what is broken
-    return foreign_file(entry, kind);
+    return foreign_file(entry, kind,
+                        "is a JSON document, not a model; name the model's folder, its .safetensors or its .gguf file");
 }
 
 }  // namespace
@@ -332,6 +265,19 @@ const TensorInfo* WeightIndex::find(std::string_view name) const noexcept {
     return found == by_name.end() || tensors[*found].name != name ? nullptr : &tensors[*found];
 }
 
+std::uint64_t WeightIndex::parameter_count() const noexcept {
+    std::uint64_t count = 0;
+    for (const TensorInfo& tensor : tensors)
+        count = saturating_add(count, static_cast<std::uint64_t>(tensor.shape.element_count()));
+    return count;
+}
+
+std::uint64_t WeightIndex::weight_bytes() const noexcept {
+    std::uint64_t bytes = 0;
+    for (const TensorInfo& tensor : tensors) bytes = saturating_add(bytes, tensor.size_bytes);
+    return bytes;
+}
+
 Status WeightIndex::read(const TensorInfo& tensor, std::span<std::byte> out) const {
     if (tensor.file >= files.size() || out.size() != tensor.size_bytes) {
         return error(StatusCode::invalid_argument, "tensor ", quoted(tensor.name), " takes ", tensor.size_bytes,
@@ -341,6 +287,10 @@ Status WeightIndex::read(const TensorInfo& tensor, std::span<std::byte> out) con
 }
 
 Result<ModelFiles> ModelFiles::open(const std::string& path) {
+    // The system would read the path up to the NUL only, and open something else than was named.
+    if (path.find('\0') != std::string::npos) {
+        return error(StatusCode::invalid_argument, "the path ", quoted(path, 400), " holds a NUL byte");
+    }
     std::error_code ignored;
     std::string entry = path;
     if (fs::is_directory(path, ignored)) {

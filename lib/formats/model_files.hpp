@@ -24,6 +24,9 @@ struct WeightIndex {
 
     void sort_names();  // fills by_name
     const TensorInfo* find(std::string_view name) const noexcept;
+    // Elements and bytes of all tensors.  Sparse files can state more than 64 bits count: then 2^64 - 1.
+    std::uint64_t parameter_count() const noexcept;
+    std::uint64_t weight_bytes() const noexcept;
     // Copies a tensor's bytes into `out` (exactly size_bytes).
     Status read(const TensorInfo& tensor, std::span<std::byte> out) const;
 };

@@ -1,6 +1,7 @@
 // Where a configuration and its tensors disagree.  None of this is a reason to refuse a file: what a model needs, its
 // family checks by name and shape when the weights are bound.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 
@@ -12,11 +13,14 @@ namespace {
 
 // The number behind a layer word: 12 of "model.layers.12.mlp" or "blk.12.ffn_up".
 std::optional<std::int64_t> layer_number(std::string_view name) {
-    for (const std::string_view word : {"layers.", "blk.", "h.", "blocks.", "block."}) {
-        const std::size_t at = name.find(word);
-        if (at == std::string_view::npos || (at > 0 && name[at - 1] != '.')) continue;
-        const std::string_view rest = name.substr(at + word.size());
-        return parse_integer<std::int64_t>(rest.substr(0, rest.find('.')));
+    constexpr std::array<std::string_view, 5> kLayerWords{"layers", "blk", "h", "blocks", "block"};
+    bool is_behind_word = false;
+    while (!name.empty()) {
+        const std::string_view part = name.substr(0, name.find('.'));
+        const auto number = is_behind_word ? parse_integer<std::uint32_t>(part) : std::nullopt;
+        if (number) return *number;
+        is_behind_word = std::find(kLayerWords.begin(), kLayerWords.end(), part) != kLayerWords.end();
+        name.remove_prefix(std::min(part.size() + 1, name.size()));
     }
     return std::nullopt;
 }
@@ -86,8 +90,8 @@ void warn_of_experts(const ModelFacts& facts, const WeightIndex& index, std::vec
         const std::size_t at = tensor.name.find(kWord);
         if (at == std::string::npos || (at >= 7 && tensor.name.substr(at - 7, 7) == "shared_")) continue;
         const std::string_view rest = std::string_view(tensor.name).substr(at + kWord.size());
-        if (const auto number = parse_integer<std::int64_t>(rest.substr(0, rest.find('.')))) {
-            experts = std::max(experts, *number + 1);
+        if (const auto number = parse_integer<std::uint32_t>(rest.substr(0, rest.find('.')))) {
+            experts = std::max(experts, std::int64_t{*number} + 1);
         }
     }
     if (experts > 0 && facts.expert_count != experts) {
@@ -103,12 +107,11 @@ void warn_of_experts(const ModelFacts& facts, const WeightIndex& index, std::vec
 void warn_of_size_label(const ModelFacts& facts, const WeightIndex& index, std::vector<std::string>& warnings) {
     const auto stated = labelled_size(facts.declared_size);
     if (!stated) return;
-    double count = 0;
-    for (const TensorInfo& tensor : index.tensors) count += static_cast<double>(tensor.shape.element_count());
+    const auto count = static_cast<double>(index.parameter_count());
     // Names round far (a "7B" has 6.5 to 7.8 B in practice): a third up or down is no contradiction.
     if (count == 0 || (count > stated->parameters_min / 1.4 && count < stated->parameters_max * 1.4)) return;
     warnings.push_back(text("the file calls its size ", quoted(facts.declared_size), ", its tensors have ",
-                            static_cast<std::uint64_t>(count), " parameters"));
+                            index.parameter_count(), " parameters"));
 }
 
 }  // namespace

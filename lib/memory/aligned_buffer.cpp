@@ -11,8 +11,8 @@ Result<AlignedBuffer> AlignedBuffer::allocate(std::uint64_t size_bytes) noexcept
     AlignedBuffer buffer;
     if (size_bytes == 0) return buffer;
     if (size_bytes <= static_cast<std::uint64_t>(std::numeric_limits<std::ptrdiff_t>::max())) {
-        buffer.data_ = static_cast<std::byte*>(::operator new(
-            static_cast<std::size_t>(size_bytes), std::align_val_t{kAlignmentBytes}, std::nothrow));
+        buffer.data_ = static_cast<std::byte*>(
+            ::operator new (static_cast<std::size_t>(size_bytes), std::align_val_t{kAlignmentBytes}, std::nothrow));
     }
     if (buffer.data_ == nullptr) {
         return without_exceptions([&]() -> Result<AlignedBuffer> {
@@ -24,7 +24,7 @@ Result<AlignedBuffer> AlignedBuffer::allocate(std::uint64_t size_bytes) noexcept
 }
 
 AlignedBuffer::~AlignedBuffer() {
-    if (data_ != nullptr) ::operator delete(data_, std::align_val_t{kAlignmentBytes});
+    if (data_ != nullptr) ::operator delete (data_, std::align_val_t{kAlignmentBytes});
 }
 
 }  // namespace mixtura

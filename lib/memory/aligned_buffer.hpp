@@ -1,5 +1,5 @@
-// Uninitialised bytes on a cache-line boundary, for weights, caches and scratch.  Allocation can fail and says so; nothing
-// is ever copied.
+// Uninitialised bytes on a cache-line boundary, for weights, caches and scratch.  Allocation can fail and says so;
+// nothing is ever copied.
 #pragma once
 
 #include <mixtura/status.hpp>

@@ -9,22 +9,14 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "memory/system_error.hpp"
 
 namespace mixtura {
 namespace {
 
-// strerror_r's two forms (glibc returns the text, POSIX fills the buffer) told apart by overload.
-[[maybe_unused]] std::string_view errno_text(const char* returned, const char*) { return returned; }
-[[maybe_unused]] std::string_view errno_text(int, const char* buffer) { return buffer; }
-
-std::string system_error_text(int number) {
-    char buffer[128] = "unknown error";
-    return std::string(errno_text(::strerror_r(number, buffer, sizeof buffer), buffer));
-}
-
 Status ends_early(const ByteSource& source, std::uint64_t offset, std::uint64_t wanted, std::uint64_t size) {
-    return error(StatusCode::corrupt_file, quoted(source.name(), 400), " ends at byte ", size, ", but bytes ", offset,
-                 " to ", offset + wanted, " are needed");
+    return error(StatusCode::corrupt_file, quoted(source.name(), 400), " ends at byte ", size, ", but ", wanted,
+                 " bytes at byte ", offset, " are needed");
 }
 
 }  // namespace

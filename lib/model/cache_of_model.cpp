@@ -10,12 +10,14 @@ KVDescription cache_description(const ModelSpec& spec, DType dtype, std::int64_t
     description.tokens_max = tokens_max;
     for (const LayerSpec& layer : spec.layers) {
         const AttentionSpec& attention = layer.attention;
-        const auto found = std::find_if(description.groups.begin(), description.groups.end(), [&](const KVGroup& group) {
-            return group.window_tokens == attention.window_tokens;
-        });
+        const auto found =
+            std::find_if(description.groups.begin(), description.groups.end(),
+                         [&](const KVGroup& group) { return group.window_tokens == attention.window_tokens; });
         const auto group = static_cast<std::size_t>(found - description.groups.begin());
         if (found == description.groups.end()) description.groups.push_back({attention.window_tokens, 0});
-        description.layers.push_back({{{attention.kv_heads, attention.key_width, dtype}, {attention.kv_heads, attention.value_width, dtype}}, group});
+        description.layers.push_back(
+            {{{attention.kv_heads, attention.key_width, dtype}, {attention.kv_heads, attention.value_width, dtype}},
+             group});
     }
     return description;
 }

@@ -14,24 +14,35 @@ Status check_spec(const ModelSpec& spec) {
         return error(StatusCode::corrupt_file, "the configuration's ", what, " is ", value, ", expected ", expected);
     };
     constexpr std::int64_t kSizeMax = 1 << 24, kLayersMax = 4096;
-    if (spec.hidden_size < 1 || spec.hidden_size > kSizeMax) return refuse("hidden size", spec.hidden_size, "1 to 2^24");
-    if (spec.vocabulary_size < 1 || spec.vocabulary_size > kSizeMax) return refuse("vocabulary", spec.vocabulary_size, "1 to 2^24");
+    if (spec.hidden_size < 1 || spec.hidden_size > kSizeMax)
+        return refuse("hidden size", spec.hidden_size, "1 to 2^24");
+    if (spec.vocabulary_size < 1 || spec.vocabulary_size > kSizeMax)
+        return refuse("vocabulary", spec.vocabulary_size, "1 to 2^24");
     const auto layer_count = static_cast<std::int64_t>(spec.layers.size());
     if (layer_count < 1 || layer_count > kLayersMax) return refuse("layer count", layer_count, "1 to 4096");
     if (spec.context_tokens < 1) return refuse("context", spec.context_tokens, "at least 1 token");
     for (const LayerSpec& layer : spec.layers) {
         const AttentionSpec& attention = layer.attention;
-        if (attention.query_heads < 1 || attention.query_heads > 65536) return refuse("head count", attention.query_heads, "1 to 65536");
+        if (attention.query_heads < 1 || attention.query_heads > 65536)
+            return refuse("head count", attention.query_heads, "1 to 65536");
         if (attention.kv_heads < 1 || attention.query_heads % attention.kv_heads != 0) {
-            return refuse("key/value head count", attention.kv_heads, text("a divisor of the ", attention.query_heads, " query heads"));
+            return refuse("key/value head count", attention.kv_heads,
+                          text("a divisor of the ", attention.query_heads, " query heads"));
         }
-        if (attention.key_width < 1 || attention.key_width > kHeadWidthMax) return refuse("head width", attention.key_width, "1 to 1024");
-        if (attention.value_width < 1 || attention.value_width > kHeadWidthMax) return refuse("value head width", attention.value_width, "1 to 1024");
-        if (layer.ffn.width < 1 || layer.ffn.width > kSizeMax) return refuse("feed-forward width", layer.ffn.width, "1 to 2^24");
-        const auto rotated = attention.position == PositionKind::rope
-                                 ? static_cast<std::int64_t>(spec.ropes[static_cast<std::size_t>(attention.rope)].inverse_frequencies.size()) * 2
-                                 : 0;
-        if (rotated > attention.key_width) return refuse("rotated width", rotated, text("at most the head's ", attention.key_width));
+        if (attention.key_width < 1 || attention.key_width > kHeadWidthMax)
+            return refuse("head width", attention.key_width, "1 to 1024");
+        if (attention.value_width < 1 || attention.value_width > kHeadWidthMax)
+            return refuse("value head width", attention.value_width, "1 to 1024");
+        if (layer.ffn.width < 1 || layer.ffn.width > kSizeMax)
+            return refuse("feed-forward width", layer.ffn.width, "1 to 2^24");
+        const auto rotated =
+            attention.position == PositionKind::rope
+                ? static_cast<std::int64_t>(
+                      spec.ropes[static_cast<std::size_t>(attention.rope)].inverse_frequencies.size()) *
+                      2
+                : 0;
+        if (rotated > attention.key_width)
+            return refuse("rotated width", rotated, text("at most the head's ", attention.key_width));
     }
     return {};
 }
@@ -44,7 +55,8 @@ std::string without_layer_number(const std::string& role) {
 
 }  // namespace
 
-Result<std::shared_ptr<const ModelCore>> ModelCore::load(const std::string& path, ParallelFor& threads, const LoadProgress& progress) {
+Result<std::shared_ptr<const ModelCore>> ModelCore::load(const std::string& path, ParallelFor& threads,
+                                                         const LoadProgress& progress) {
     const FpEnvironment guard;  // frequencies of rotary embeddings
     MIXTURA_ASSIGN_OR_RETURN(ModelFiles files, ModelFiles::open(path));
     MIXTURA_ASSIGN_OR_RETURN(Architecture architecture, describe_architecture(files));

@@ -1,5 +1,5 @@
-// A loaded model: its description, its weights in the layout of the back-end in force, and that back-end.  Immutable and
-// shared; Model (the public object) and every generation hold a reference.
+// A loaded model: its description, its weights in the layout of the back-end in force, and that back-end.  Immutable
+// and shared; Model (the public object) and every generation hold a reference.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,8 @@ struct ModelCore {
     WeightStore store;
     const Backend* backend = nullptr;
 
-    static Result<std::shared_ptr<const ModelCore>> load(const std::string& path, ParallelFor& threads, const LoadProgress& progress);
+    static Result<std::shared_ptr<const ModelCore>> load(const std::string& path, ParallelFor& threads,
+                                                         const LoadProgress& progress);
 };
 
 // What a model needs, from its headers alone.

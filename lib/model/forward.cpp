@@ -31,7 +31,8 @@ Widths widths_of(const ModelSpec& spec) {
         raise(widths.mixed, attention.query_heads * attention.value_width);
         raise(widths.ffn, layer.ffn.width);
     }
-    for (const RopeSpec& rope : spec.ropes) raise(widths.pairs, static_cast<std::int64_t>(rope.inverse_frequencies.size()));
+    for (const RopeSpec& rope : spec.ropes)
+        raise(widths.pairs, static_cast<std::int64_t>(rope.inverse_frequencies.size()));
     widths.blocks = std::max({widths.hidden, widths.mixed, widths.ffn}) / kBlockColumns + 1;
     return widths;
 }
@@ -39,7 +40,8 @@ Widths widths_of(const ModelSpec& spec) {
 // Rounded up to whole cache lines, so that each part of the scratch starts on one.
 std::uint64_t line_bytes(std::int64_t rows, std::int64_t width, std::size_t element_bytes) {
     constexpr std::uint64_t kLine = AlignedBuffer::kAlignmentBytes;
-    return (static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(width) * element_bytes + kLine - 1) / kLine * kLine;
+    return (static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(width) * element_bytes + kLine - 1) / kLine *
+           kLine;
 }
 
 // Slopes of n heads: for a power of two 2^(-8 (h + 1) / n); otherwise those of the next lower power of two, then every
@@ -82,13 +84,15 @@ bool is_finite_row(const float* x, std::int64_t count) noexcept {
 std::uint64_t ForwardPass::scratch_bytes(const ModelSpec& spec, std::int64_t rows) noexcept {
     const Widths w = widths_of(spec);
     std::uint64_t bytes = 0;
-    for (const std::int64_t width : {w.hidden, w.hidden, w.query, w.key, w.value, w.mixed, w.ffn, w.ffn, w.pairs, w.pairs}) {
+    for (const std::int64_t width :
+         {w.hidden, w.hidden, w.query, w.key, w.value, w.mixed, w.ffn, w.ffn, w.pairs, w.pairs}) {
         bytes += line_bytes(rows, width, sizeof(float));
     }
     return bytes + line_bytes(rows, w.blocks, sizeof(ActivationBlock));
 }
 
-Result<ForwardPass> ForwardPass::create(std::shared_ptr<const ModelCore> core, std::int64_t rows_max, const Backend* backend) noexcept {
+Result<ForwardPass> ForwardPass::create(std::shared_ptr<const ModelCore> core, std::int64_t rows_max,
+                                        const Backend* backend) noexcept {
     return without_exceptions([&]() -> Result<ForwardPass> {
         const FpEnvironment guard;  // slopes
         ForwardPass pass;
@@ -103,8 +107,8 @@ Result<ForwardPass> ForwardPass::create(std::shared_ptr<const ModelCore> core, s
             return reinterpret_cast<float*>(std::exchange(next, next + line_bytes(rows_max, width, sizeof(float))));
         };
         Scratch& s = pass.scratch_;
-        s = {floats(w.hidden), floats(w.hidden), floats(w.query), floats(w.key), floats(w.value), floats(w.mixed),
-             floats(w.ffn), floats(w.ffn), floats(w.pairs), floats(w.pairs), nullptr};
+        s = {floats(w.hidden), floats(w.hidden), floats(w.query), floats(w.key),   floats(w.value), floats(w.mixed),
+             floats(w.ffn),    floats(w.ffn),    floats(w.pairs), floats(w.pairs), nullptr};
         s.blocks = reinterpret_cast<ActivationBlock*>(next);
         pass.positions_.resize(static_cast<std::size_t>(rows_max));
         pass.bad_rows_.resize(static_cast<std::size_t>(rows_max));
@@ -116,10 +120,11 @@ Result<ForwardPass> ForwardPass::create(std::shared_ptr<const ModelCore> core, s
     });
 }
 
-void ForwardPass::norm(const NormSpec& spec, const Norm& weights, const float* x, std::int64_t rows, std::int64_t width, float* y,
-                       ParallelFor& threads) noexcept {
+void ForwardPass::norm(const NormSpec& spec, const Norm& weights, const float* x, std::int64_t rows, std::int64_t width,
+                       float* y, ParallelFor& threads) noexcept {
     const KernelTable& kernels = *kernels_;
-    if (spec.kind == NormKind::rms) rms_norm(kernels, threads, {x, width}, weights.weight, spec.epsilon, rows, width, {y, width});
+    if (spec.kind == NormKind::rms)
+        rms_norm(kernels, threads, {x, width}, weights.weight, spec.epsilon, rows, width, {y, width});
     if (spec.kind == NormKind::layer) {
         layer_norm(kernels, threads, {x, width}, weights.weight, weights.bias, spec.epsilon, rows, width, {y, width});
     }
@@ -136,7 +141,8 @@ void ForwardPass::linear(const Linear& weights, const float* x, std::int64_t row
     if (reads_blocks(weights.weight.dtype)) {
         input.blocks = scratch_.blocks;
         input.blocks_stride = columns / kBlockColumns;
-        if (!blocks_are_ready) quantise_activations(kernels, threads, x, columns, rows, columns, scratch_.blocks, input.blocks_stride);
+        if (!blocks_are_ready)
+            quantise_activations(kernels, threads, x, columns, rows, columns, scratch_.blocks, input.blocks_stride);
     }
     matmul(kernels, threads, weights.weight, input, y, outputs);
     if (weights.bias != nullptr) add(kernels, threads, {y, outputs}, {weights.bias, 0}, rows, outputs, {y, outputs});
@@ -159,8 +165,9 @@ void ForwardPass::embed(const Step& step, ParallelFor& threads) noexcept {
 }
 
 void ForwardPass::rotations(const RopeSpec& rope, const Step& step, ParallelFor& threads) noexcept {
-    rope_table(threads, positions_.data(), static_cast<std::int64_t>(step.tokens.size()), rope.inverse_frequencies.data(),
-               static_cast<std::int64_t>(rope.inverse_frequencies.size()), rope.magnitude, scratch_.cosines, scratch_.sines);
+    rope_table(threads, positions_.data(), static_cast<std::int64_t>(step.tokens.size()),
+               rope.inverse_frequencies.data(), static_cast<std::int64_t>(rope.inverse_frequencies.size()),
+               rope.magnitude, scratch_.cosines, scratch_.sines);
 }
 
 Status ForwardPass::attention_part(std::size_t l, const Step& step, KVCache& cache, ParallelFor& threads) {
@@ -173,24 +180,27 @@ Status ForwardPass::attention_part(std::size_t l, const Step& step, KVCache& cac
     const std::int64_t query_width = spec.query_heads * spec.key_width, key_width = spec.kv_heads * spec.key_width;
     const std::int64_t value_width = spec.kv_heads * spec.value_width;
 
-    norm(layer.attention_norm, weights.attention_norm, scratch_.hidden, rows, model.hidden_size, scratch_.normed, threads);
+    norm(layer.attention_norm, weights.attention_norm, scratch_.hidden, rows, model.hidden_size, scratch_.normed,
+         threads);
     // The three share an input; if it is quantised for one of them, it is for all that need it.
     bool is_quantised = false;
-    for (const auto& [linear_weights, out] : {std::pair{&weights.query, scratch_.query}, {&weights.key, scratch_.key}, {&weights.value, scratch_.value}}) {
+    for (const auto& [linear_weights, out] :
+         {std::pair{&weights.query, scratch_.query}, {&weights.key, scratch_.key}, {&weights.value, scratch_.value}}) {
         linear(*linear_weights, scratch_.normed, rows, out, threads, is_quantised);
         is_quantised = is_quantised || reads_blocks(linear_weights->weight.dtype);
     }
-    norm(spec.query_norm, weights.query_norm, scratch_.query, rows * spec.query_heads, spec.key_width, scratch_.query, threads);
+    norm(spec.query_norm, weights.query_norm, scratch_.query, rows * spec.query_heads, spec.key_width, scratch_.query,
+         threads);
     norm(spec.key_norm, weights.key_norm, scratch_.key, rows * spec.kv_heads, spec.key_width, scratch_.key, threads);
     if (spec.position == PositionKind::rope) {
         const RopeSpec& rope = model.ropes[static_cast<std::size_t>(spec.rope)];
         if (ready_rope_ != spec.rope) rotations(rope, step, threads);
         ready_rope_ = spec.rope;
         const auto pairs = static_cast<std::int64_t>(rope.inverse_frequencies.size());
-        rope_rotate(kernels, threads, rope.pairing, scratch_.cosines, scratch_.sines, pairs, scratch_.query, rows, query_width,
-                    spec.query_heads, spec.key_width);
-        rope_rotate(kernels, threads, rope.pairing, scratch_.cosines, scratch_.sines, pairs, scratch_.key, rows, key_width,
-                    spec.kv_heads, spec.key_width);
+        rope_rotate(kernels, threads, rope.pairing, scratch_.cosines, scratch_.sines, pairs, scratch_.query, rows,
+                    query_width, spec.query_heads, spec.key_width);
+        rope_rotate(kernels, threads, rope.pairing, scratch_.cosines, scratch_.sines, pairs, scratch_.key, rows,
+                    key_width, spec.kv_heads, spec.key_width);
     }
 
     std::vector<AttentionSequence> sequences;
@@ -200,7 +210,8 @@ Status ForwardPass::attention_part(std::size_t l, const Step& step, KVCache& cac
             return std::span(data + part.first_row * width, static_cast<std::size_t>(part.row_count * width));
         };
         MIXTURA_RETURN_IF_ERROR(cache.write(part.sequence, l, 0, part.first_position, slice(scratch_.key, key_width)));
-        MIXTURA_RETURN_IF_ERROR(cache.write(part.sequence, l, 1, part.first_position, slice(scratch_.value, value_width)));
+        MIXTURA_RETURN_IF_ERROR(
+            cache.write(part.sequence, l, 1, part.first_position, slice(scratch_.value, value_width)));
         MIXTURA_ASSIGN_OR_RETURN(const KVView view, cache.view(part.sequence, l));
         const KVPlaneView &keys = view.planes[0], &values = view.planes[1];
         const auto plane = [&](const KVPlaneView& at) {
@@ -226,8 +237,8 @@ Status ForwardPass::attention_part(std::size_t l, const Step& step, KVCache& cac
     const std::int64_t mixed_width = spec.query_heads * spec.value_width;
     attention(kernels, threads, shape, paged, sequences, {scratch_.query, query_width}, {scratch_.mixed, mixed_width});
     linear(weights.output, scratch_.mixed, rows, scratch_.normed, threads, false);
-    add(kernels, threads, {scratch_.hidden, model.hidden_size}, {scratch_.normed, model.hidden_size}, rows, model.hidden_size,
-        {scratch_.hidden, model.hidden_size});
+    add(kernels, threads, {scratch_.hidden, model.hidden_size}, {scratch_.normed, model.hidden_size}, rows,
+        model.hidden_size, {scratch_.hidden, model.hidden_size});
     return {};
 }
 
@@ -240,16 +251,19 @@ void ForwardPass::ffn_part(std::size_t l, std::int64_t rows, ParallelFor& thread
     linear(weights.up, scratch_.normed, rows, scratch_.up, threads, false);
     if (layer.ffn.is_gated) {
         linear(weights.gate, scratch_.normed, rows, scratch_.gate, threads, reads_blocks(weights.up.weight.dtype));
-        activate_gated(kernels, threads, layer.ffn.activation, {scratch_.gate, width}, {scratch_.up, width}, rows, width, {scratch_.up, width});
+        activate_gated(kernels, threads, layer.ffn.activation, {scratch_.gate, width}, {scratch_.up, width}, rows,
+                       width, {scratch_.up, width});
     } else {
         activate(kernels, threads, layer.ffn.activation.kind, {scratch_.up, width}, rows, width, {scratch_.up, width});
     }
     linear(weights.down, scratch_.up, rows, scratch_.normed, threads, false);
-    add(kernels, threads, {scratch_.hidden, hidden}, {scratch_.normed, hidden}, rows, hidden, {scratch_.hidden, hidden});
+    add(kernels, threads, {scratch_.hidden, hidden}, {scratch_.normed, hidden}, rows, hidden,
+        {scratch_.hidden, hidden});
 }
 
 // Looks at the residual stream once a layer: H numbers beside the 12 H^2 that the layer multiplied.
-void ForwardPass::find_non_finite(std::int64_t layer, const Step& step, ParallelFor& threads, std::vector<NonFinite>& failed) {
+void ForwardPass::find_non_finite(std::int64_t layer, const Step& step, ParallelFor& threads,
+                                  std::vector<NonFinite>& failed) {
     const auto rows = static_cast<std::int64_t>(step.tokens.size());
     const std::int64_t width = core_->spec.hidden_size;
     parallel_for(threads, rows, [&](std::int64_t row, int) noexcept {
@@ -257,7 +271,8 @@ void ForwardPass::find_non_finite(std::int64_t layer, const Step& step, Parallel
     });
     for (std::size_t s = 0; s < step.sequences.size(); ++s) {
         const StepSequence& part = step.sequences[s];
-        const bool is_known = std::any_of(failed.begin(), failed.end(), [s](const NonFinite& f) { return f.sequence == s; });
+        const bool is_known =
+            std::any_of(failed.begin(), failed.end(), [s](const NonFinite& f) { return f.sequence == s; });
         if (is_known) continue;
         for (std::int64_t row = part.first_row; row < part.first_row + part.row_count; ++row) {
             if (bad_rows_[static_cast<std::size_t>(row)] == 0) continue;
@@ -267,33 +282,39 @@ void ForwardPass::find_non_finite(std::int64_t layer, const Step& step, Parallel
     }
 }
 
-Status ForwardPass::run(const Step& step, KVCache& cache, ParallelFor& threads, std::span<float> logits, std::vector<NonFinite>& failed) {
+Status ForwardPass::run(const Step& step, KVCache& cache, ParallelFor& threads, std::span<float> logits,
+                        std::vector<NonFinite>& failed) {
     const FpEnvironment guard;  // the cache rounds on this thread
     const ModelSpec& spec = core_->spec;
     const auto rows = static_cast<std::int64_t>(step.tokens.size());
     const auto logit_count = static_cast<std::int64_t>(step.logit_rows.size());
     if (rows < 1 || rows > rows_max_ || logits.size() != static_cast<std::size_t>(logit_count * spec.vocabulary_size)) {
-        return error(StatusCode::invalid_argument, "a step of ", rows, " rows and ", logits.size(), " logits, expected 1 to ", rows_max_,
-                     " rows and ", logit_count * spec.vocabulary_size, " logits");
+        return error(StatusCode::invalid_argument, "a step of ", rows, " rows and ", logits.size(),
+                     " logits, expected 1 to ", rows_max_, " rows and ", logit_count * spec.vocabulary_size, " logits");
     }
     for (const TokenId token : step.tokens) {
         if (token < 0 || token >= spec.vocabulary_size) {
-            return error(StatusCode::invalid_argument, "token ", token, " is not in the vocabulary, expected 0 to ", spec.vocabulary_size - 1);
+            return error(StatusCode::invalid_argument, "token ", token, " is not in the vocabulary, expected 0 to ",
+                         spec.vocabulary_size - 1);
         }
     }
     for (const StepSequence& part : step.sequences) {
         if (spec.learned_positions > 0 && part.first_position + part.row_count > spec.learned_positions) {
-            return error(StatusCode::out_of_range, "position ", part.first_position + part.row_count - 1, " is beyond the ",
-                         spec.learned_positions, " positions that ", spec.architecture, " has learned");
+            return error(StatusCode::out_of_range, "position ", part.first_position + part.row_count - 1,
+                         " is beyond the ", spec.learned_positions, " positions that ", spec.architecture,
+                         " has learned");
         }
         for (std::int64_t i = 0; i < part.row_count; ++i) {
-            positions_[static_cast<std::size_t>(part.first_row + i)] = static_cast<std::int32_t>(part.first_position + i);
+            positions_[static_cast<std::size_t>(part.first_row + i)] =
+                static_cast<std::int32_t>(part.first_position + i);
         }
     }
     ready_rope_ = -1;
     embed(step, threads);
     const auto report = [&](std::size_t layer, const float* hidden) {
-        if (step.on_hidden) step.on_hidden(static_cast<std::int64_t>(layer), {hidden, static_cast<std::size_t>(rows * spec.hidden_size)});
+        if (step.on_hidden)
+            step.on_hidden(static_cast<std::int64_t>(layer),
+                           {hidden, static_cast<std::size_t>(rows * spec.hidden_size)});
     };
     find_non_finite(-1, step, threads, failed);
     for (std::size_t l = 0; l < spec.layers.size(); ++l) {
@@ -305,7 +326,8 @@ Status ForwardPass::run(const Step& step, KVCache& cache, ParallelFor& threads, 
     // Only the rows whose logits are wanted go on, unless somebody watches.
     const auto count = static_cast<std::int64_t>(spec.layers.size());
     if (step.on_hidden) {
-        norm(spec.final_norm, core_->weights.final_norm, scratch_.hidden, rows, spec.hidden_size, scratch_.normed, threads);
+        norm(spec.final_norm, core_->weights.final_norm, scratch_.hidden, rows, spec.hidden_size, scratch_.normed,
+             threads);
         report(spec.layers.size(), scratch_.normed);
     }
     if (logit_count == 0) return {};
@@ -313,14 +335,16 @@ Status ForwardPass::run(const Step& step, KVCache& cache, ParallelFor& threads, 
         const float* from = scratch_.hidden + step.logit_rows[static_cast<std::size_t>(i)] * spec.hidden_size;
         std::copy(from, from + spec.hidden_size, scratch_.normed + i * spec.hidden_size);
     }
-    norm(spec.final_norm, core_->weights.final_norm, scratch_.normed, logit_count, spec.hidden_size, scratch_.normed, threads);
+    norm(spec.final_norm, core_->weights.final_norm, scratch_.normed, logit_count, spec.hidden_size, scratch_.normed,
+         threads);
     linear(core_->weights.head, scratch_.normed, logit_count, logits.data(), threads, false);
     for (std::int64_t i = 0; i < logit_count; ++i) {
         if (is_finite_row(logits.data() + i * spec.vocabulary_size, spec.vocabulary_size)) continue;
         const std::int64_t row = step.logit_rows[static_cast<std::size_t>(i)];
         for (std::size_t s = 0; s < step.sequences.size(); ++s) {
             const StepSequence& part = step.sequences[s];
-            const bool is_known = std::any_of(failed.begin(), failed.end(), [s](const NonFinite& f) { return f.sequence == s; });
+            const bool is_known =
+                std::any_of(failed.begin(), failed.end(), [s](const NonFinite& f) { return f.sequence == s; });
             if (is_known || row < part.first_row || row >= part.first_row + part.row_count) continue;
             failed.push_back({s, count, part.first_position + row - part.first_row});
         }

@@ -1,5 +1,5 @@
-// The one forward pass: tokens of some sequences in, logits of the rows asked for out.  It reads a ModelSpec and nothing
-// of any family.  Every row's bits depend on its own sequence alone (design.md, the determinism rule).
+// The one forward pass: tokens of some sequences in, logits of the rows asked for out.  It reads a ModelSpec and
+// nothing of any family.  Every row's bits depend on its own sequence alone (design.md, the determinism rule).
 #pragma once
 
 #include <mixtura/kv_cache.hpp>
@@ -34,15 +34,16 @@ struct NonFinite {
 using HiddenCallback = std::function<void(std::int64_t layer, std::span<const float> hidden)>;
 
 struct Step {
-    std::span<const TokenId> tokens;              // [T], in [0, V)
-    std::span<const StepSequence> sequences;      // in row order, covering all T rows
-    std::span<const std::int64_t> logit_rows;     // rows whose logits are wanted, ascending
-    HiddenCallback on_hidden;                     // may be empty
+    std::span<const TokenId> tokens;           // [T], in [0, V)
+    std::span<const StepSequence> sequences;   // in row order, covering all T rows
+    std::span<const std::int64_t> logit_rows;  // rows whose logits are wanted, ascending
+    HiddenCallback on_hidden;                  // may be empty
 };
 
 class ForwardPass {
   public:
-    // At most `rows_max` rows a step; the scratch memory for them is taken here.  `backend`: another than the core's own.
+    // At most `rows_max` rows a step; the scratch memory for them is taken here.  `backend`: another than the core's
+    // own.
     static Result<ForwardPass> create(std::shared_ptr<const ModelCore> core, std::int64_t rows_max,
                                       const Backend* backend = nullptr) noexcept;
 
@@ -51,7 +52,8 @@ class ForwardPass {
 
     // logits [logit_rows, V], overwritten.  `failed` gets each sequence that went non-finite; the others are unharmed.
     // Threads: per-object.
-    Status run(const Step& step, KVCache& cache, ParallelFor& threads, std::span<float> logits, std::vector<NonFinite>& failed);
+    Status run(const Step& step, KVCache& cache, ParallelFor& threads, std::span<float> logits,
+               std::vector<NonFinite>& failed);
 
     const ModelCore& core() const noexcept { return *core_; }
 
@@ -68,9 +70,10 @@ class ForwardPass {
     void ffn_part(std::size_t layer, std::int64_t rows, ParallelFor& threads) noexcept;
     void rotations(const RopeSpec& rope, const Step& step, ParallelFor& threads) noexcept;
     // y = W x + b; `blocks_are_ready` says that the last call had the same x.
-    void linear(const Linear& weights, const float* x, std::int64_t rows, float* y, ParallelFor& threads, bool blocks_are_ready) noexcept;
-    void norm(const NormSpec& spec, const Norm& weights, const float* x, std::int64_t rows, std::int64_t width, float* y,
-              ParallelFor& threads) noexcept;
+    void linear(const Linear& weights, const float* x, std::int64_t rows, float* y, ParallelFor& threads,
+                bool blocks_are_ready) noexcept;
+    void norm(const NormSpec& spec, const Norm& weights, const float* x, std::int64_t rows, std::int64_t width,
+              float* y, ParallelFor& threads) noexcept;
     void find_non_finite(std::int64_t layer, const Step& step, ParallelFor& threads, std::vector<NonFinite>& failed);
 
     std::shared_ptr<const ModelCore> core_;

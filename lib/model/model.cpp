@@ -47,7 +47,8 @@ Result<Model> Model::open(const std::string& path, const ModelOptions& options) 
     });
 }
 
-Result<MemoryForecast> Model::forecast(const std::string& path, std::int64_t context_tokens, DType cache_dtype) noexcept {
+Result<MemoryForecast> Model::forecast(const std::string& path, std::int64_t context_tokens,
+                                       DType cache_dtype) noexcept {
     return without_exceptions([&]() -> Result<MemoryForecast> {
         MIXTURA_ASSIGN_OR_RETURN(const ModelFiles files, ModelFiles::open(path));
         MIXTURA_ASSIGN_OR_RETURN(const Architecture architecture, describe_architecture(files));
@@ -60,7 +61,8 @@ Result<MemoryForecast> Model::forecast(const std::string& path, std::int64_t con
         forecast.context_tokens = context_tokens > 0 ? context_tokens : architecture.spec.context_tokens;
         constexpr std::int64_t kStepTokens = 512;  // GenerationOptions' default
         const KVDescription cache = cache_description(architecture.spec, cache_dtype, forecast.context_tokens);
-        MIXTURA_ASSIGN_OR_RETURN(forecast.cache_bytes, KVCache::bytes_needed(cache, forecast.context_tokens, kStepTokens));
+        MIXTURA_ASSIGN_OR_RETURN(forecast.cache_bytes,
+                                 KVCache::bytes_needed(cache, forecast.context_tokens, kStepTokens));
         forecast.scratch_bytes = ForwardPass::scratch_bytes(architecture.spec, kStepTokens);
         return forecast;
     });

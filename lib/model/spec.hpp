@@ -27,7 +27,7 @@ struct RopeSpec {
 };
 
 enum class PositionKind {
-    none,     // this layer knows no positions
+    none,  // this layer knows no positions
     rope,
     alibi,
     learned,  // in the embedding, not in the layers
@@ -38,9 +38,9 @@ struct AttentionSpec {
     std::int64_t key_width = 0, value_width = 0;  // D of one head
     float scale = 1.0F;                           // q · k times this
     PositionKind position = PositionKind::rope;
-    int rope = 0;                                 // index into ModelSpec::ropes
-    NormSpec query_norm, key_norm;                // over each head, before the rotation
-    std::int64_t window_tokens = 0;               // 0: all before
+    int rope = 0;                    // index into ModelSpec::ropes
+    NormSpec query_norm, key_norm;   // over each head, before the rotation
+    std::int64_t window_tokens = 0;  // 0: all before
 };
 
 struct DenseSpec {
@@ -66,7 +66,8 @@ struct ModelSpec {
     std::vector<LayerSpec> layers;
 };
 
-// ---- where the weights of a spec lie ------------------------------------------------------------------------------------
+// ---- where the weights of a spec lie
+// ------------------------------------------------------------------------------------
 
 struct LinearSource {
     WeightSource weight, bias;

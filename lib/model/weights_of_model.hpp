@@ -34,8 +34,8 @@ struct ModelWeights {
     std::vector<const float*> rope_factors;  // per ModelSpec::ropes; nullptr: none
 };
 
-// Everything `map` names, with the shapes `spec` asks for; the views in `weights` are filled when the bindings are loaded,
-// so it must stay where it is until then.
+// Everything `map` names, with the shapes `spec` asks for; the views in `weights` are filled when the bindings are
+// loaded, so it must stay where it is until then.
 std::vector<WeightBinding> bind_weights(const ModelSpec& spec, const WeightMap& map, ModelWeights& weights);
 
 }  // namespace mixtura

@@ -48,8 +48,8 @@ inline ChosenBin choose_bin(const CutBins& bins, double above, double target) no
 }
 
 // The largest key c for which the elements with keys >= c weigh at least `target`, to the same rounding: a radix
-// descent over 11 + 11 + 10 bits.  `key(i)` and `weight(i)` are asked for i in [0, count); weights are not negative and one is
-// above 0.
+// descent over 11 + 11 + 10 bits.  `key(i)` and `weight(i)` are asked for i in [0, count); weights are not negative and
+// one is above 0.
 template <class Key, class Weight>
 std::uint32_t find_cut(std::size_t count, const Key& key, const Weight& weight, double target, CutBins& bins) noexcept {
     std::uint32_t prefix = 0;

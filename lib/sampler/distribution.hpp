@@ -57,10 +57,10 @@ class Distribution {
     void keep(const Keeps& keeps) noexcept;
 
     std::size_t count_ = 0;
-    std::vector<std::uint32_t> ids_;   // [count_], ascending
-    std::vector<float> scaled_;        // [count_] the logit at first, then (logit - maximum) / temperature, at most 0
-    std::vector<float> weights_;       // [count_] e^scaled, not normalised
-    std::vector<double> block_sums_;   // of the draw
+    std::vector<std::uint32_t> ids_;  // [count_], ascending
+    std::vector<float> scaled_;       // [count_] the logit at first, then (logit - maximum) / temperature, at most 0
+    std::vector<float> weights_;      // [count_] e^scaled, not normalised
+    std::vector<double> block_sums_;  // of the draw
     CutBins bins_{};
 };
 

@@ -46,8 +46,8 @@ double log_of_sum(std::span<const float> logits, float maximum) noexcept {
 double uniform(std::uint64_t seed, std::uint64_t position, std::uint64_t completion) noexcept {
     const auto low = [](std::uint64_t word) { return static_cast<std::uint32_t>(word); };
     const auto high = [](std::uint64_t word) { return static_cast<std::uint32_t>(word >> 32); };
-    const PhiloxCounter words = philox4x32({low(position), high(position), low(completion), high(completion)},
-                                           {low(seed), high(seed)});
+    const PhiloxCounter words =
+        philox4x32({low(position), high(position), low(completion), high(completion)}, {low(seed), high(seed)});
     return unit_double(words[0], words[1]);
 }
 
@@ -94,8 +94,7 @@ Result<Sampler> Sampler::create(std::int64_t vocabulary_size, SamplingOptions op
                             options.frequency_penalty.value_or(0.0F)};
         state->is_greedy = options.temperature == 0.0F;
         state->filters = {options.temperature.value_or(1.0F), static_cast<std::size_t>(options.top_k.value_or(0)),
-                          options.top_p.value_or(1.0F), options.min_p.value_or(0.0F),
-                          options.typical_p.value_or(1.0F)};
+                          options.top_p.value_or(1.0F), options.min_p.value_or(0.0F), options.typical_p.value_or(1.0F)};
         state->options = std::move(options);
         state->scratch = sharing != nullptr ? sharing->state_->scratch : std::make_shared<Scratch>();
         return Sampler(std::move(state));

@@ -74,8 +74,8 @@ Status SamplingOptions::check(std::int64_t vocabulary_size) const noexcept {
     constexpr float kAboveZero = std::numeric_limits<float>::denorm_min();
     return without_exceptions([&]() -> Status {
         MIXTURA_RETURN_IF_ERROR(check_bias(logit_bias, vocabulary_size));
-        MIXTURA_RETURN_IF_ERROR(check_real("repetition_penalty", repetition_penalty, kAboveZero, kFloatMax,
-                                           "a finite number above 0"));
+        MIXTURA_RETURN_IF_ERROR(
+            check_real("repetition_penalty", repetition_penalty, kAboveZero, kFloatMax, "a finite number above 0"));
         MIXTURA_RETURN_IF_ERROR(
             check_real("presence_penalty", presence_penalty, -kFloatMax, kFloatMax, "a finite number"));
         MIXTURA_RETURN_IF_ERROR(

@@ -1,5 +1,6 @@
-// Passes over a whole vocabulary: the largest logit of each block, the first NaN, scaling, sums of weights.  Their order
-// of operations is fixed (16 accumulators, k mod 16, joined 8-4-2-1), so that every processor gives the same bits.
+// Passes over a whole vocabulary: the largest logit of each block, the first NaN, scaling, sums of weights.  Their
+// order of operations is fixed (16 accumulators, k mod 16, joined 8-4-2-1), so that every processor gives the same
+// bits.
 #pragma once
 
 #include <cstddef>

@@ -49,7 +49,7 @@ struct StopMatcher::State {
     std::int64_t accepted_count = 0;
     FinishReason reason = FinishReason::none;
     bool is_finished = false;
-    std::string text;              // what the last call showed, then what is held back
+    std::string text;  // what the last call showed, then what is held back
     std::size_t shown_bytes = 0;
 
     void feed(std::string_view piece);

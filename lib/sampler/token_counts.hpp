@@ -10,7 +10,7 @@ namespace mixtura {
 class TokenCounts {
   public:
     struct Count {
-        std::uint32_t all = 0;     // prompt and output
+        std::uint32_t all = 0;  // prompt and output
         std::uint32_t output = 0;
     };
 

@@ -7,21 +7,21 @@
 
 namespace mixtura {
 
-// Rows of a tensor that make up a matrix: `run` rows from `begin` on, the next `run` rows `stride` further, and so on until
-// there are as many as the matrix has.  The default takes all rows in order.  Examples: the keys of a plain fused
-// [3H, H] projection are {H}; BLOOM interleaves heads, [head][q, k, v][D], so its keys are {D, D, 3 * D}; an interleaved
-// gate/up pair has its ups at {1, 1, 2}.
+// Rows of a tensor that make up a matrix: `run` rows from `begin` on, the next `run` rows `stride` further, and so on
+// until there are as many as the matrix has.  The default takes all rows in order.  Examples: the keys of a plain fused
+// [3H, H] projection are {H}; BLOOM interleaves heads, [head][q, k, v][D], so its keys are {D, D, 3 * D}; an
+// interleaved gate/up pair has its ups at {1, 1, 2}.
 struct RowPattern {
     std::int64_t begin = 0;
-    std::int64_t run = 0;     // 0: one run of everything
+    std::int64_t run = 0;  // 0: one run of everything
     std::int64_t stride = 0;
 };
 
 struct WeightSource {
-    std::string tensor;           // name in the files; empty: the model has no such matrix
-    std::int64_t slice = -1;      // index along the outermost axis of a stacked tensor; -1: not stacked
-    bool is_transposed = false;   // the file stores [in, out]
-    RowPattern rows;              // of the matrix as [out, in]
+    std::string tensor;          // name in the files; empty: the model has no such matrix
+    std::int64_t slice = -1;     // index along the outermost axis of a stacked tensor; -1: not stacked
+    bool is_transposed = false;  // the file stores [in, out]
+    RowPattern rows;             // of the matrix as [out, in]
 
     bool is_present() const noexcept { return !tensor.empty(); }
 };

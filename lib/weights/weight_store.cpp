@@ -16,8 +16,8 @@ namespace {
 struct Job {
     const WeightBinding* binding = nullptr;
     const TensorInfo* tensor = nullptr;
-    std::uint64_t file_row_bytes = 0;    // of one row of the tensor as the file stores it
-    std::uint64_t slice_offset = 0;      // from the tensor's begin to the slice's
+    std::uint64_t file_row_bytes = 0;  // of one row of the tensor as the file stores it
+    std::uint64_t slice_offset = 0;    // from the tensor's begin to the slice's
     std::uint64_t memory_bytes = 0;
     std::byte* memory = nullptr;
 };
@@ -31,8 +31,8 @@ struct Piece {
 constexpr std::uint64_t kPieceBytes = 4 << 20;
 
 Status mismatch(const WeightBinding& binding, const TensorInfo& tensor, std::string_view expected) {
-    return error(StatusCode::corrupt_file, "tensor ", quoted(tensor.name), " is ", tensor.shape.to_string(), ", expected ",
-                 expected, " for ", binding.role);
+    return error(StatusCode::corrupt_file, "tensor ", quoted(tensor.name), " is ", tensor.shape.to_string(),
+                 ", expected ", expected, " for ", binding.role);
 }
 
 // Rows the tensor (or its slice) has and their length, with the leading axes of a stacked one taken off.
@@ -63,8 +63,8 @@ std::int64_t file_row(const WeightBinding& binding, std::int64_t row) {
 Result<Job> make_job(const WeightIndex& index, const WeightBinding& binding) {
     const TensorInfo* tensor = index.find(binding.source.tensor);
     if (tensor == nullptr) {
-        return error(StatusCode::corrupt_file, "the model has no tensor ", quoted(binding.source.tensor), ", needed for ",
-                     binding.role);
+        return error(StatusCode::corrupt_file, "the model has no tensor ", quoted(binding.source.tensor),
+                     ", needed for ", binding.role);
     }
     MIXTURA_ASSIGN_OR_RETURN(const auto extents, matrix_extents(binding, *tensor));
     auto [rows, columns] = extents;
@@ -77,19 +77,27 @@ Result<Job> make_job(const WeightIndex& index, const WeightBinding& binding) {
         }
     }
     if (columns != binding.columns || rows < rows_needed(binding) ||
-        (binding.source.rows.run == 0 && binding.source.rows.begin == 0 && binding.form != WeightForm::rows && rows != binding.rows)) {
+        (binding.source.rows.run == 0 && binding.source.rows.begin == 0 && binding.form != WeightForm::rows &&
+         rows != binding.rows)) {
         return mismatch(binding, *tensor, text("[", rows_needed(binding), ", ", binding.columns, "]"));
     }
     Job job{&binding, tensor, 0, 0, 0, nullptr};
     const std::int64_t file_columns = binding.source.is_transposed ? rows : columns;
     const std::int64_t file_rows = binding.source.is_transposed ? columns : rows;
     job.file_row_bytes = static_cast<std::uint64_t>(file_columns / dtype.block_elements * dtype.block_bytes);
-    job.slice_offset = binding.source.slice < 0 ? 0 : static_cast<std::uint64_t>(binding.source.slice) * static_cast<std::uint64_t>(file_rows) * job.file_row_bytes;
+    job.slice_offset = binding.source.slice < 0 ? 0
+                                                : static_cast<std::uint64_t>(binding.source.slice) *
+                                                      static_cast<std::uint64_t>(file_rows) * job.file_row_bytes;
     std::optional<std::uint64_t> bytes;
     switch (binding.form) {
         case WeightForm::packed: bytes = packed_bytes(tensor->dtype, binding.rows, binding.columns); break;
-        case WeightForm::rows: bytes = checked_multiply(job.file_row_bytes, static_cast<std::uint64_t>(binding.rows)); break;
-        case WeightForm::floats: bytes = checked_multiply<std::uint64_t>(static_cast<std::uint64_t>(binding.rows * binding.columns), sizeof(float)); break;
+        case WeightForm::rows:
+            bytes = checked_multiply(job.file_row_bytes, static_cast<std::uint64_t>(binding.rows));
+            break;
+        case WeightForm::floats:
+            bytes = checked_multiply<std::uint64_t>(static_cast<std::uint64_t>(binding.rows * binding.columns),
+                                                    sizeof(float));
+            break;
     }
     if (!bytes || (binding.form != WeightForm::packed && decoder(tensor->dtype) == nullptr)) {
         return error(StatusCode::unsupported, "tensor ", quoted(tensor->name), " of dtype ", dtype.name, " and shape ",
@@ -121,10 +129,12 @@ Status gather_rows(const WeightIndex& index, const Piece& piece, std::vector<std
         out.resize(static_cast<std::size_t>(row_count * binding.columns) * element);
         std::vector<std::byte> line(static_cast<std::size_t>(piece.job->file_row_bytes));
         for (std::int64_t column = 0; column < binding.columns; ++column) {
-            MIXTURA_RETURN_IF_ERROR(file.read_at(begin + static_cast<std::uint64_t>(column) * piece.job->file_row_bytes, line));
+            MIXTURA_RETURN_IF_ERROR(
+                file.read_at(begin + static_cast<std::uint64_t>(column) * piece.job->file_row_bytes, line));
             for (std::int64_t row = 0; row < row_count; ++row) {
                 std::memcpy(out.data() + static_cast<std::size_t>(row * binding.columns + column) * element,
-                            line.data() + static_cast<std::size_t>(file_row(binding, piece.first_row + row)) * element, element);
+                            line.data() + static_cast<std::size_t>(file_row(binding, piece.first_row + row)) * element,
+                            element);
             }
         }
         return {};
@@ -137,7 +147,8 @@ Status gather_rows(const WeightIndex& index, const Piece& piece, std::vector<std
         while (row + run < piece.last_row && file_row(binding, row + run) == file_row(binding, row) + run) ++run;
         MIXTURA_RETURN_IF_ERROR(
             file.read_at(begin + static_cast<std::uint64_t>(file_row(binding, row)) * row_bytes,
-                         std::span(out).subspan(static_cast<std::size_t>(row - piece.first_row) * row_bytes, static_cast<std::size_t>(run) * row_bytes)));
+                         std::span(out).subspan(static_cast<std::size_t>(row - piece.first_row) * row_bytes,
+                                                static_cast<std::size_t>(run) * row_bytes)));
         row += run;
     }
     return {};
@@ -156,7 +167,9 @@ Status load_piece(const WeightIndex& index, const Piece& piece) {
                       job.memory + piece.first_row / kPanelRows * panel_bytes(dtype.dtype, binding.columns));
             break;
         case WeightForm::rows:
-            std::memcpy(job.memory + static_cast<std::size_t>(piece.first_row) * static_cast<std::size_t>(job.file_row_bytes), rows.data(), rows.size());
+            std::memcpy(
+                job.memory + static_cast<std::size_t>(piece.first_row) * static_cast<std::size_t>(job.file_row_bytes),
+                rows.data(), rows.size());
             break;
         case WeightForm::floats:
             decoder(dtype.dtype)(rows.data(), reinterpret_cast<float*>(job.memory) + piece.first_row * binding.columns,
@@ -189,7 +202,8 @@ void hand_out_views(const std::vector<Job>& jobs) {
 
 }  // namespace
 
-Result<std::uint64_t> WeightStore::predicted_bytes(const WeightIndex& index, const std::vector<WeightBinding>& bindings) {
+Result<std::uint64_t> WeightStore::predicted_bytes(const WeightIndex& index,
+                                                   const std::vector<WeightBinding>& bindings) {
     MIXTURA_ASSIGN_OR_RETURN(const std::vector<Job> jobs, make_jobs(index, bindings));
     std::uint64_t total = 0;
     for (const Job& job : jobs) total += job.memory_bytes;  // cannot wrap: each is bounded by its file's size times two
@@ -211,12 +225,14 @@ Result<WeightStore> WeightStore::load(const WeightIndex& index, const std::vecto
     const auto round = static_cast<std::size_t>(threads.thread_count()) * 4;
     std::uint64_t done = 0;
     for (std::size_t first = 0; first < pieces.size(); first += round) {
-        if (progress && !progress(done, store.size_bytes_)) return error(StatusCode::cancelled, "loading was cancelled");
+        if (progress && !progress(done, store.size_bytes_))
+            return error(StatusCode::cancelled, "loading was cancelled");
         const std::size_t count = std::min(round, pieces.size() - first);
         std::mutex failure_lock;
         Status failure;
         parallel_for(threads, static_cast<std::int64_t>(count), [&](std::int64_t i, int) noexcept {
-            Status status = without_exceptions([&] { return load_piece(index, pieces[first + static_cast<std::size_t>(i)]); });
+            Status status =
+                without_exceptions([&] { return load_piece(index, pieces[first + static_cast<std::size_t>(i)]); });
             if (status.is_ok()) return;
             const std::lock_guard guard(failure_lock);
             if (failure.is_ok()) failure = std::move(status);
@@ -224,11 +240,13 @@ Result<WeightStore> WeightStore::load(const WeightIndex& index, const std::vecto
         MIXTURA_RETURN_IF_ERROR(std::move(failure));
         for (std::size_t i = first; i < first + count; ++i) {
             const Piece& piece = pieces[i];
-            done += piece.job->memory_bytes / static_cast<std::uint64_t>(std::max<std::int64_t>(piece.job->binding->rows, 1)) *
+            done += piece.job->memory_bytes /
+                    static_cast<std::uint64_t>(std::max<std::int64_t>(piece.job->binding->rows, 1)) *
                     static_cast<std::uint64_t>(piece.last_row - piece.first_row);
         }
     }
-    if (progress && !progress(store.size_bytes_, store.size_bytes_)) return error(StatusCode::cancelled, "loading was cancelled");
+    if (progress && !progress(store.size_bytes_, store.size_bytes_))
+        return error(StatusCode::cancelled, "loading was cancelled");
     hand_out_views(jobs);
     return store;
 }

@@ -25,9 +25,9 @@ enum class WeightForm {
 };
 
 struct WeightBinding {
-    std::string role;          // "layers.3.attention.query", for messages and the report of bytes
+    std::string role;  // "layers.3.attention.query", for messages and the report of bytes
     WeightSource source;
-    std::int64_t rows = 0;     // of the matrix as [out, in]; a vector has rows = its length and columns = 1
+    std::int64_t rows = 0;  // of the matrix as [out, in]; a vector has rows = its length and columns = 1
     std::int64_t columns = 1;
     WeightForm form = WeightForm::packed;
     PackedMatrix* matrix = nullptr;  // packed and rows: the view to fill (rows: dtype and file-order data)
@@ -39,8 +39,9 @@ using LoadProgress = std::function<bool(std::uint64_t bytes_done, std::uint64_t 
 
 class WeightStore {
   public:
-    // Checks every binding against the index, then allocates, reads and packs on all threads.  CORRUPT_FILE when a tensor
-    // is missing or has another shape, UNSUPPORTED for a dtype no kernel multiplies, OUT_OF_HOST_MEMORY, IO, CANCELLED.
+    // Checks every binding against the index, then allocates, reads and packs on all threads.  CORRUPT_FILE when a
+    // tensor is missing or has another shape, UNSUPPORTED for a dtype no kernel multiplies, OUT_OF_HOST_MEMORY, IO,
+    // CANCELLED.
     static Result<WeightStore> load(const WeightIndex& index, const std::vector<WeightBinding>& bindings,
                                     ParallelFor& threads, const LoadProgress& progress);
 

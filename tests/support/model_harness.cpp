@@ -50,7 +50,8 @@ bool is_equal(const FeedResult& a, const FeedResult& b) {
     const auto same = [](const std::vector<float>& x, const std::vector<float>& y) {
         return x.size() == y.size() && first_difference(x, y) == x.size();
     };
-    return same(a.logits, b.logits) && std::equal(a.hidden.begin(), a.hidden.end(), b.hidden.begin(), b.hidden.end(), same);
+    return same(a.logits, b.logits) &&
+           std::equal(a.hidden.begin(), a.hidden.end(), b.hidden.begin(), b.hidden.end(), same);
 }
 
 // A sequence on its way through steps.
@@ -67,14 +68,18 @@ std::shared_ptr<const ModelCore> load_core(const std::string& path) {
     return must(ModelCore::load(path, alone, {}));
 }
 
-FeedResult feed(const std::shared_ptr<const ModelCore>& core, const std::vector<TokenId>& tokens, const FeedPlan& plan) {
+FeedResult feed(const std::shared_ptr<const ModelCore>& core, const std::vector<TokenId>& tokens,
+                const FeedPlan& plan) {
     const auto pool = must(ThreadPool::create(plan.threads));
     KVCache cache = must(KVCache::create(cache_description(core->spec, plan.cache_dtype, 1'000'000)));
-    const auto chunk = static_cast<std::size_t>(std::min<std::int64_t>(plan.chunk, static_cast<std::int64_t>(tokens.size())));
+    const auto chunk =
+        static_cast<std::size_t>(std::min<std::int64_t>(plan.chunk, static_cast<std::int64_t>(tokens.size())));
     ForwardPass pass = must(ForwardPass::create(core, static_cast<std::int64_t>(chunk + 40), plan.backend));
     // The one that is watched rides second, between two others that begin earlier and end later.
     std::vector<Rider> riders;
-    const auto board = [&](std::vector<TokenId> its_tokens) { riders.push_back({must(cache.create_sequence()), std::move(its_tokens), 0}); };
+    const auto board = [&](std::vector<TokenId> its_tokens) {
+        riders.push_back({must(cache.create_sequence()), std::move(its_tokens), 0});
+    };
     if (plan.has_company) board(std::vector<TokenId>(tokens.rbegin(), tokens.rend()));
     board(tokens);
     if (plan.has_company) board({tokens[2], tokens[0], tokens[1]});
@@ -82,7 +87,8 @@ FeedResult feed(const std::shared_ptr<const ModelCore>& core, const std::vector<
 
     FeedResult result;
     result.hidden.resize(core->spec.layers.size() + 1);
-    const auto vocabulary = static_cast<std::size_t>(core->spec.vocabulary_size), width = static_cast<std::size_t>(core->spec.hidden_size);
+    const auto vocabulary = static_cast<std::size_t>(core->spec.vocabulary_size),
+               width = static_cast<std::size_t>(core->spec.hidden_size);
     while (riders[watched].done < tokens.size()) {
         std::vector<TokenId> step_tokens;
         std::vector<StepSequence> sequences;
@@ -93,7 +99,8 @@ FeedResult feed(const std::shared_ptr<const ModelCore>& core, const std::vector<
             const std::size_t part = std::min(rider.tokens.size() - rider.done, r == watched ? chunk : std::size_t{5});
             if (part == 0) continue;
             const std::int64_t position = must(cache.append(rider.sequence, static_cast<std::int64_t>(part)));
-            sequences.push_back({rider.sequence, static_cast<std::int64_t>(step_tokens.size()), static_cast<std::int64_t>(part), position});
+            sequences.push_back({rider.sequence, static_cast<std::int64_t>(step_tokens.size()),
+                                 static_cast<std::int64_t>(part), position});
             if (r == watched) {
                 first = step_tokens.size();
                 count = part;
@@ -121,22 +128,27 @@ void check_against_reference(const std::string& golden_model, const std::string&
     INFO(path);
     const auto core = load_core(path);
     const Tensors reference("models/" + golden_model + "/reference.safetensors");
-    const auto vocabulary = static_cast<std::size_t>(core->spec.vocabulary_size), width = static_cast<std::size_t>(core->spec.hidden_size);
+    const auto vocabulary = static_cast<std::size_t>(core->spec.vocabulary_size),
+               width = static_cast<std::size_t>(core->spec.hidden_size);
     const std::vector<TokenId> ids = token_rows(reference, "input_ids");
     const std::vector<float> logits = reference.floats("logits");
     const std::size_t rows = 2, length = ids.size() / rows;
     for (std::size_t row = 0; row < rows; ++row) {
-        const std::vector<TokenId> tokens(ids.begin() + static_cast<std::ptrdiff_t>(row * length), ids.begin() + static_cast<std::ptrdiff_t>((row + 1) * length));
+        const std::vector<TokenId> tokens(ids.begin() + static_cast<std::ptrdiff_t>(row * length),
+                                          ids.begin() + static_cast<std::ptrdiff_t>((row + 1) * length));
         const FeedResult result = feed(core, tokens, {});
         for (std::size_t l = 0; l < result.hidden.size(); ++l) {
             INFO("row " << row << ", hidden " << l);
             const std::vector<float> expected = reference.floats("hidden." + std::to_string(l));
-            CHECK(relative_difference(result.hidden[l], std::span(expected).subspan(row * length * width, length * width)) < kBound);
+            CHECK(relative_difference(result.hidden[l],
+                                      std::span(expected).subspan(row * length * width, length * width)) < kBound);
         }
         INFO("row " << row << ", logits");
-        CHECK(relative_difference(result.logits, std::span(logits).subspan(row * length * vocabulary, length * vocabulary)) < kBound);
+        CHECK(relative_difference(result.logits,
+                                  std::span(logits).subspan(row * length * vocabulary, length * vocabulary)) < kBound);
     }
-    CHECK(relative_difference(feed(core, token_rows(reference, "long.input_ids"), {}).logits, reference.floats("long.logits")) < kBound);
+    CHECK(relative_difference(feed(core, token_rows(reference, "long.input_ids"), {}).logits,
+                              reference.floats("long.logits")) < kBound);
 
     const auto facts = nlohmann::json::parse(read_file(golden("models/" + golden_model + "/reference.json")));
     std::vector<TokenId> tokens(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(length)), continuation;
@@ -167,18 +179,27 @@ void check_one_answer(const std::string& golden_model, const std::string& path) 
             for (const std::int64_t chunk : {1, 7, 16, 33}) {
                 if (dtype != DType::f16 && chunk != 7) continue;
                 INFO("chunk " << chunk);
-                CHECK(is_equal(feed(core, tokens, {.chunk = chunk, .cache_dtype = dtype, .backend = &backend}), expected));
+                CHECK(is_equal(feed(core, tokens, {.chunk = chunk, .cache_dtype = dtype, .backend = &backend}),
+                               expected));
             }
             if (dtype != DType::f16) continue;
             for (const int threads : {2, 3}) {
                 INFO("threads " << threads);
-                CHECK(is_equal(feed(core, tokens, {.threads = threads, .cache_dtype = dtype, .backend = &backend}), expected));
-                CHECK(is_equal(feed(core, tokens, {.chunk = 16, .threads = threads, .cache_dtype = dtype, .backend = &backend, .has_company = true}), expected));
+                CHECK(is_equal(feed(core, tokens, {.threads = threads, .cache_dtype = dtype, .backend = &backend}),
+                               expected));
+                CHECK(is_equal(feed(core, tokens,
+                                    {.chunk = 16,
+                                     .threads = threads,
+                                     .cache_dtype = dtype,
+                                     .backend = &backend,
+                                     .has_company = true}),
+                               expected));
             }
             for (const FpMode mode : kFpModes) {
                 const HostFpMode host(mode);
                 const auto loaded_so = load_core(path);
-                const FeedResult result = feed(loaded_so, tokens, {.chunk = 33, .threads = 2, .cache_dtype = dtype, .backend = &backend});
+                const FeedResult result =
+                    feed(loaded_so, tokens, {.chunk = 33, .threads = 2, .cache_dtype = dtype, .backend = &backend});
                 INFO("host mode " << static_cast<int>(mode));
                 CHECK(is_equal(result, expected));
             }

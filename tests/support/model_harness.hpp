@@ -20,7 +20,7 @@ struct FeedPlan {
     int threads = 1;
     DType cache_dtype = DType::f32;
     const Backend* backend = nullptr;
-    bool has_company = false;        // other sequences of other lengths ride in the same steps
+    bool has_company = false;  // other sequences of other lengths ride in the same steps
 };
 struct FeedResult {
     std::vector<std::vector<float>> hidden;  // [L + 1] of [T, H]
@@ -28,13 +28,13 @@ struct FeedResult {
 };
 FeedResult feed(const std::shared_ptr<const ModelCore>& core, const std::vector<TokenId>& tokens, const FeedPlan& plan);
 
-// `golden_model`: a folder under golden/models, whose reference counts; `path`: the checkpoint to load (that folder, the
-// same with config_hub.json, a GGUF file of the same numbers).  Checks hidden states and logits within 2e-5 (largest
-// difference by largest value), the long row too, and the greedy continuation.
+// `golden_model`: a folder under golden/models, whose reference counts; `path`: the checkpoint to load (that folder,
+// the same with config_hub.json, a GGUF file of the same numbers).  Checks hidden states and logits within 2e-5
+// (largest difference by largest value), the long row too, and the greedy continuation.
 void check_against_reference(const std::string& golden_model, const std::string& path);
 
-// Checks that logits and hidden states are the same bits fed token by token, in chunks, with 1 to 3 threads, in company, on
-// every back-end of this machine, for each type of cache, and with the host in other floating-point modes.
+// Checks that logits and hidden states are the same bits fed token by token, in chunks, with 1 to 3 threads, in
+// company, on every back-end of this machine, for each type of cache, and with the host in other floating-point modes.
 void check_one_answer(const std::string& golden_model, const std::string& path);
 
 }  // namespace mixtura::test

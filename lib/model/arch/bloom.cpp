@@ -1,6 +1,6 @@
 // BLOOM: ALiBi, a norm behind the embedding, fused projections with heads interleaved, ungated GELU (tanh form).
-// Source: Le Scao et al. 2022 (arXiv 2211.05100); ALiBi: Press et al. 2021 (arXiv 2108.12409); the owners' modeling file
-// in transformers.
+// Source: Le Scao et al. 2022 (arXiv 2211.05100); ALiBi: Press et al. 2021 (arXiv 2108.12409); the owners' modeling
+// file in transformers.
 #include <cmath>
 
 #include "base/error.hpp"
@@ -45,22 +45,25 @@ Result<Architecture> describe_bloom(const ModelConfig& config, const WeightIndex
     Architecture out;
     ModelSpec& spec = out.spec;
     spec.architecture = config.facts.architecture;
-    spec.hidden_size = reader.integer({config.values.root().find("n_embed") ? "n_embed" : "hidden_size", "embedding_length"});
+    spec.hidden_size =
+        reader.integer({config.values.root().find("n_embed") ? "n_embed" : "hidden_size", "embedding_length"});
     spec.vocabulary_size = config.facts.vocabulary_size;
-    // ALiBi has no length it could not go beyond; what the file states (or the paper's 2048) is what it was trained for.
+    // ALiBi has no length it could not go beyond; what the file states (or the paper's 2048) is what it was trained
+    // for.
     spec.context_tokens = config.facts.context_tokens > 0 ? config.facts.context_tokens : 2048;
     const auto epsilon = static_cast<float>(reader.real({"layer_norm_epsilon", "attention.layer_norm_epsilon"}));
     reader.only({"apply_residual_connection_post_layernorm", ""}, {"false"});
     reader.ignore({"vocab_size", "max_position_embeddings", "seq_length", "slow_but_exact", "masked_softmax_fusion",
-                   "attention_softmax_in_fp32", "bias_dropout_fusion", "skip_bias_add", "skip_bias_add_qkv", "offset_alibi",
-                   "unk_token_id", "n_inner"});
+                   "attention_softmax_in_fp32", "bias_dropout_fusion", "skip_bias_add", "skip_bias_add_qkv",
+                   "offset_alibi", "unk_token_id", "n_inner"});
 
     LayerSpec layer;
     layer.attention_norm = layer.ffn_norm = {NormKind::layer, epsilon};
     AttentionSpec& attention = layer.attention;
     const std::string_view heads = config.values.root().find("num_attention_heads") ? "num_attention_heads" : "n_head";
     attention.query_heads = attention.kv_heads = reader.integer({heads, "attention.head_count"});
-    attention.key_width = attention.value_width = attention.query_heads > 0 ? spec.hidden_size / attention.query_heads : 0;
+    attention.key_width = attention.value_width =
+        attention.query_heads > 0 ? spec.hidden_size / attention.query_heads : 0;
     attention.scale = 1.0F / std::sqrt(static_cast<float>(attention.key_width));
     attention.position = PositionKind::alibi;
     layer.ffn.width = reader.integer({"", "feed_forward_length"}, 4 * spec.hidden_size);

@@ -16,7 +16,9 @@ void scale_llama3(ConfigReader& reader, std::vector<float>& frequencies) {
     const auto high = static_cast<float>(reader.real({"rope_parameters.high_freq_factor", ""}));
     const auto original = static_cast<float>(reader.real({"rope_parameters.original_max_position_embeddings", ""}));
     if (!(factor > 0 && low > 0 && high > low && original > 0)) {
-        reader.fail(error(StatusCode::corrupt_file, "the configuration's 'rope_parameters' of type llama3 need factor > 0 and 0 < low_freq_factor < high_freq_factor"));
+        reader.fail(error(StatusCode::corrupt_file,
+                          "the configuration's 'rope_parameters' of type llama3 need factor > 0 and 0 < "
+                          "low_freq_factor < high_freq_factor"));
         return;
     }
     for (float& frequency : frequencies) {
@@ -37,8 +39,8 @@ RopeSpec read_rope(ConfigReader& reader, std::int64_t rotated_width, RopePairing
     rope.pairing = pairing;
     const double theta = reader.real({"rope_parameters.rope_theta", "rope.freq_base"}, 10000.0);
     if (rotated_width < 2 || rotated_width % 2 != 0 || !(theta > 0)) {
-        reader.fail(error(StatusCode::corrupt_file, "the configuration rotates ", rotated_width, " elements of a head with theta ", theta,
-                          ", expected an even number and a positive theta"));
+        reader.fail(error(StatusCode::corrupt_file, "the configuration rotates ", rotated_width,
+                          " elements of a head with theta ", theta, ", expected an even number and a positive theta"));
         return rope;
     }
     // inverse_frequency[i] = 1 / theta^(2i / width), in f32 as the owners' code rounds it.
@@ -53,8 +55,8 @@ RopeSpec read_rope(ConfigReader& reader, std::int64_t rotated_width, RopePairing
     } else if (type == "llama3") {
         scale_llama3(reader, rope.inverse_frequencies);
     } else if (type != "default" && type != "none") {
-        reader.fail(error(StatusCode::unsupported, "the rope scaling ", quoted(type), " is not known for ", reader.facts().architecture,
-                          ", expected default, linear or llama3"));
+        reader.fail(error(StatusCode::unsupported, "the rope scaling ", quoted(type), " is not known for ",
+                          reader.facts().architecture, ", expected default, linear or llama3"));
     }
     return rope;
 }
@@ -64,8 +66,12 @@ WeightSource TensorNames::tensor(std::string name) const {
     if (index.find(name) != nullptr) source.tensor = std::move(name);
     return source;
 }
-LinearSource TensorNames::linear(const std::string& stem) const { return {{stem + ".weight", -1, false, {}}, tensor(stem + ".bias")}; }
-NormSource TensorNames::norm(const std::string& stem) const { return {{stem + ".weight", -1, false, {}}, tensor(stem + ".bias")}; }
+LinearSource TensorNames::linear(const std::string& stem) const {
+    return {{stem + ".weight", -1, false, {}}, tensor(stem + ".bias")};
+}
+NormSource TensorNames::norm(const std::string& stem) const {
+    return {{stem + ".weight", -1, false, {}}, tensor(stem + ".bias")};
+}
 
 LinearSource with_rows(LinearSource fused, RowPattern rows) {
     fused.weight.rows = rows;
@@ -73,7 +79,8 @@ LinearSource with_rows(LinearSource fused, RowPattern rows) {
     return fused;
 }
 
-LinearSource head_or_embedding(const WeightIndex& index, std::string_view head, const WeightSource& embedding, bool is_tied) {
+LinearSource head_or_embedding(const WeightIndex& index, std::string_view head, const WeightSource& embedding,
+                               bool is_tied) {
     LinearSource source;
     source.weight = embedding;
     if (!is_tied && index.find(head) != nullptr) source.weight.tensor = head;
@@ -97,7 +104,8 @@ WeightMap gguf_map(const WeightIndex& index, const ModelSpec& spec) {
         if (index.find(block + "attn_qkv.weight") != nullptr) {
             // One tensor with all queries, then all keys, then all values.
             const LinearSource fused = names.linear(block + "attn_qkv");
-            const std::int64_t queries = attention.query_heads * attention.key_width, keys = attention.kv_heads * attention.key_width;
+            const std::int64_t queries = attention.query_heads * attention.key_width,
+                               keys = attention.kv_heads * attention.key_width;
             const std::int64_t values = attention.kv_heads * attention.value_width;
             layer.query = with_rows(fused, {0, queries, queries});
             layer.key = with_rows(fused, {queries, keys, keys});

@@ -8,11 +8,32 @@ namespace mixtura {
 namespace {
 
 // Keys of every published config.json that change no number of inference: training, bookkeeping, output switches.
-constexpr std::string_view kHubNoise[] = {
-    "architectures", "attention_dropout", "bos_token_id", "dtype", "eos_token_id", "initializer_range", "model_type",
-    "output_attentions", "output_hidden_states", "pad_token_id", "pretraining_tp", "return_dict", "tie_word_embeddings",
-    "tokenizer_class", "use_cache", "embd_pdrop", "resid_pdrop", "attn_pdrop", "hidden_dropout", "task_specific_params",
-    "chunk_size_feed_forward", "is_encoder_decoder", "name", "unk_token_id", "sep_token_id", "cls_token_id"};
+constexpr std::string_view kHubNoise[] = {"architectures",
+                                          "attention_dropout",
+                                          "bos_token_id",
+                                          "dtype",
+                                          "eos_token_id",
+                                          "initializer_range",
+                                          "model_type",
+                                          "output_attentions",
+                                          "output_hidden_states",
+                                          "pad_token_id",
+                                          "pretraining_tp",
+                                          "return_dict",
+                                          "tie_word_embeddings",
+                                          "tokenizer_class",
+                                          "use_cache",
+                                          "embd_pdrop",
+                                          "resid_pdrop",
+                                          "attn_pdrop",
+                                          "hidden_dropout",
+                                          "task_specific_params",
+                                          "chunk_size_feed_forward",
+                                          "is_encoder_decoder",
+                                          "name",
+                                          "unk_token_id",
+                                          "sep_token_id",
+                                          "cls_token_id"};
 
 }  // namespace
 
@@ -53,7 +74,9 @@ std::int64_t ConfigReader::integer(ConfigKey key) {
     const auto found = find(key);
     return required(key, found ? found->as_integer() : std::nullopt, "whole number");
 }
-std::int64_t ConfigReader::integer(ConfigKey key, std::int64_t otherwise) { return has(key) ? integer(key) : otherwise; }
+std::int64_t ConfigReader::integer(ConfigKey key, std::int64_t otherwise) {
+    return has(key) ? integer(key) : otherwise;
+}
 double ConfigReader::real(ConfigKey key) {
     const auto found = find(key);
     return required(key, found ? found->as_real() : std::nullopt, "number");
@@ -75,8 +98,8 @@ void ConfigReader::only(ConfigKey key, std::initializer_list<std::string_view> a
     if (std::find(allowed.begin(), allowed.end(), stated) != allowed.end()) return;
     std::string list;
     for (const std::string_view value : allowed) list += text(list.empty() ? "" : " or ", value);
-    fail(error(StatusCode::unsupported, "the configuration's ", quoted(name_of(key)), " is ", quoted(stated), ", expected ", list,
-               " for ", config_.facts.architecture));
+    fail(error(StatusCode::unsupported, "the configuration's ", quoted(name_of(key)), " is ", quoted(stated),
+               ", expected ", list, " for ", config_.facts.architecture));
 }
 
 void ConfigReader::ignore(std::initializer_list<std::string_view> hub_keys) {

@@ -16,7 +16,8 @@
 
 namespace mixtura {
 
-// One key in both dialects: config.json's name, and GGUF's below "<architecture>.".  Either may be empty: not stated there.
+// One key in both dialects: config.json's name, and GGUF's below "<architecture>.".  Either may be empty: not stated
+// there.
 struct ConfigKey {
     std::string_view hub, gguf;
 };

@@ -1,5 +1,5 @@
-// The families this version knows.  A family is one function from a configuration to an Architecture; adding one touches
-// this folder only: a file with the function, and a row in registry.cpp.
+// The families this version knows.  A family is one function from a configuration to an Architecture; adding one
+// touches this folder only: a file with the function, and a row in registry.cpp.
 #pragma once
 
 #include <mixtura/status.hpp>
@@ -13,7 +13,8 @@
 
 namespace mixtura {
 
-// `index` answers only which tensors exist (tied heads, optional biases); shapes are checked when the weights are bound.
+// `index` answers only which tensors exist (tied heads, optional biases); shapes are checked when the weights are
+// bound.
 using DescribeFamily = Result<Architecture> (*)(const ModelConfig& config, const WeightIndex& index);
 
 struct Family {

@@ -58,14 +58,16 @@ Result<Architecture> describe_gpt2(const ModelConfig& config, const WeightIndex&
     reader.only({"scale_attn_by_inverse_layer_idx", ""}, {"false"});
     reader.only({"scale_attn_weights", ""}, {"true"});
     reader.only({"add_cross_attention", ""}, {"false"});
-    reader.ignore({"vocab_size", "n_ctx", "n_special", "predict_special_tokens", "reorder_and_upcast_attn", "summary_activation",
-                   "summary_first_dropout", "summary_proj_to_labels", "summary_type", "summary_use_proj"});
+    reader.ignore({"vocab_size", "n_ctx", "n_special", "predict_special_tokens", "reorder_and_upcast_attn",
+                   "summary_activation", "summary_first_dropout", "summary_proj_to_labels", "summary_type",
+                   "summary_use_proj"});
 
     LayerSpec layer;
     layer.attention_norm = layer.ffn_norm = {NormKind::layer, epsilon};
     AttentionSpec& attention = layer.attention;
     attention.query_heads = attention.kv_heads = reader.integer({"n_head", "attention.head_count"});
-    attention.key_width = attention.value_width = attention.query_heads > 0 ? spec.hidden_size / attention.query_heads : 0;
+    attention.key_width = attention.value_width =
+        attention.query_heads > 0 ? spec.hidden_size / attention.query_heads : 0;
     attention.scale = 1.0F / std::sqrt(static_cast<float>(attention.key_width));
     attention.position = PositionKind::learned;
     layer.ffn.width = reader.integer({"n_inner", "feed_forward_length"}, 4 * spec.hidden_size);

@@ -27,8 +27,10 @@ Result<Architecture> describe_architecture(const ModelFiles& files) {
         const std::string_view word = is_gguf ? candidate.gguf_name : candidate.hub_name;
         if (!word.empty()) known += text(known.empty() ? "" : ", ", word);
     }
-    return error(StatusCode::unknown_architecture, name.empty() ? "the model states no architecture" : text("the architecture ", quoted(name), " is not known"),
-                 ", expected one of ", known);
+    return error(
+        StatusCode::unknown_architecture,
+        name.empty() ? "the model states no architecture" : text("the architecture ", quoted(name), " is not known"),
+        ", expected one of ", known);
 }
 
 }  // namespace mixtura

@@ -100,8 +100,7 @@ TEST_CASE("rows come back as the plane's dtype rounds them", "[cache][short]") {
 
 TEST_CASE("a view gives each head 32 rows in one piece, 64-byte aligned", "[cache][short]") {
     KVDescription description;
-    description.layers = {KVLayer{{{2, 3, DType::f32}, {1, 5, DType::f16}}}, KVLayer{},
-                          KVLayer{{{1, 7, DType::bf16}}}};
+    description.layers = {KVLayer{{{2, 3, DType::f32}, {1, 5, DType::f16}}}, KVLayer{}, KVLayer{{{1, 7, DType::bf16}}}};
     KVCache cache = make(description);
     const SequenceId sequence = *cache.create_sequence();
     REQUIRE(*cache.append(sequence, 40) == 0);

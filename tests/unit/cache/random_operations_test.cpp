@@ -32,8 +32,7 @@ KVDescription description() {
     KVDescription out;
     out.groups = {KVGroup{}, KVGroup{kWindow, 0}, KVGroup{0, kChunk}};
     out.layers = {KVLayer{{{2, 3, DType::f16}, {2, 2, DType::f16}}, 0},
-                  KVLayer{{{1, 4, DType::bf16}, {1, 4, DType::f32}}, 1},
-                  KVLayer{{}, 0},
+                  KVLayer{{{1, 4, DType::bf16}, {1, 4, DType::f32}}, 1}, KVLayer{{}, 0},
                   KVLayer{{{1, 5, DType::f32}}, 2}};
     out.tokens_max = kTokensMax;
     return out;
@@ -59,15 +58,24 @@ class Trial {
     void run(int steps) {
         for (int step = 0; step < steps; ++step) {
             const int choice = below(100);
-            if (model_.empty() || choice < 6) create();
-            else if (choice < 16) fork();
-            else if (choice < 55) append();
-            else if (choice < 70) truncate();
-            else if (choice < 85) release();
-            else if (choice < 90) write_again();
-            else if (choice < 92) save_and_load();
-            else if (choice < 94) cache_->trim();
-            else free();
+            if (model_.empty() || choice < 6)
+                create();
+            else if (choice < 16)
+                fork();
+            else if (choice < 55)
+                append();
+            else if (choice < 70)
+                truncate();
+            else if (choice < 85)
+                release();
+            else if (choice < 90)
+                write_again();
+            else if (choice < 92)
+                save_and_load();
+            else if (choice < 94)
+                cache_->trim();
+            else
+                free();
             check_figures();
             if (step % 25 == 0) check_rows();
         }
@@ -172,8 +180,9 @@ class Trial {
                                                             given.layers[layer].planes[plane].size);
                 std::vector<float> rows;
                 for (std::int64_t position = first; position < first + count; ++position) {
-                    std::vector<float>& row = model_.at(id).rows[{static_cast<std::int64_t>(layer),
-                                                                  static_cast<std::int64_t>(plane), position}];
+                    std::vector<float>& row =
+                        model_.at(id)
+                            .rows[{static_cast<std::int64_t>(layer), static_cast<std::int64_t>(plane), position}];
                     row.clear();
                     // Whole numbers up to 256, which every dtype here holds exactly.
                     for (std::size_t i = 0; i < width; ++i) row.push_back(static_cast<float>(below(257)));
@@ -312,8 +321,8 @@ class Trial {
                     const auto width = static_cast<std::size_t>(shape.heads * shape.size);
                     std::vector<float> expected, found;
                     for (std::int64_t position = kept; position < sequence.length; ++position) {
-                        const auto row = sequence.rows.find({static_cast<std::int64_t>(layer),
-                                                             static_cast<std::int64_t>(plane), position});
+                        const auto row = sequence.rows.find(
+                            {static_cast<std::int64_t>(layer), static_cast<std::int64_t>(plane), position});
                         const std::vector<float> values =
                             row == sequence.rows.end() ? std::vector<float>(width, 0.0F) : row->second;
                         expected.insert(expected.end(), values.begin(), values.end());

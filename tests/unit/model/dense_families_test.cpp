@@ -13,13 +13,15 @@ const char* const kFamilies[] = {"llama", "llama-linear", "llama3-rope", "qwen2"
 
 // The checkpoint with its configuration in the published form.
 void with_hub_config(const std::string& model, const test::TemporaryFolder& folder) {
-    std::filesystem::create_symlink(test::golden("models/" + model + "/model.safetensors"), folder.file("model.safetensors"));
+    std::filesystem::create_symlink(test::golden("models/" + model + "/model.safetensors"),
+                                    folder.file("model.safetensors"));
     folder.write("config.json", test::read_file(test::golden("models/" + model + "/config_hub.json")));
 }
 
 }  // namespace
 
-TEST_CASE("dense families give their owners' numbers from safetensors, by both configurations, and from GGUF", "[model][short]") {
+TEST_CASE("dense families give their owners' numbers from safetensors, by both configurations, and from GGUF",
+          "[model][short]") {
     for (const std::string model : kFamilies) {
         const test::TemporaryFolder folder;
         with_hub_config(model, folder);

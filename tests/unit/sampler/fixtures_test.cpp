@@ -22,19 +22,27 @@ SamplingOptions options_of(JsonValue given) {
     for (const auto [key, value] : given.members()) {
         const auto real = [&, held = value] { return static_cast<float>(held.as_real().value()); };
         const auto integer = [&, held = value] { return static_cast<std::int32_t>(held.as_integer().value()); };
-        if (key == "temperature") options.temperature = real();
-        else if (key == "top_k") options.top_k = integer();
-        else if (key == "top_p") options.top_p = real();
-        else if (key == "min_p") options.min_p = real();
-        else if (key == "typical_p") options.typical_p = real();
-        else if (key == "repetition_penalty") options.repetition_penalty = real();
-        else if (key == "no_repeat_ngram") options.no_repeat_ngram = integer();
+        if (key == "temperature")
+            options.temperature = real();
+        else if (key == "top_k")
+            options.top_k = integer();
+        else if (key == "top_p")
+            options.top_p = real();
+        else if (key == "min_p")
+            options.min_p = real();
+        else if (key == "typical_p")
+            options.typical_p = real();
+        else if (key == "repetition_penalty")
+            options.repetition_penalty = real();
+        else if (key == "no_repeat_ngram")
+            options.no_repeat_ngram = integer();
         else if (key == "logit_bias") {
             for (const auto [token, bias] : value.members()) {
                 const auto amount = static_cast<float>(bias.as_real().value());
                 options.logit_bias.push_back({parse_integer<TokenId>(token).value(), amount});
             }
-        } else FAIL("unknown option " << key);
+        } else
+            FAIL("unknown option " << key);
     }
     return options;
 }

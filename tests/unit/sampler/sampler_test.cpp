@@ -111,8 +111,7 @@ TEST_CASE("a call is refused when logits or history do not fit the vocabulary", 
     const std::vector<float> logits = {1, 2, 3, 4};
     CHECK(sampler.sample(std::vector<float>{1, 2}, {}).status().message() == "2 logits are given, expected 4");
     const std::vector<TokenId> history = {0, 3, 4};
-    CHECK(sampler.sample(logits, {history, 1}).status().message() ==
-          "token 2 of the history is 4, expected 0 to 3");
+    CHECK(sampler.sample(logits, {history, 1}).status().message() == "token 2 of the history is 4, expected 0 to 3");
     CHECK(sampler.sample(logits, {std::span(history).first(2), 5}).status().message() ==
           "the history has 2 tokens, but 5 of them are said to be the prompt's");
     CHECK(make(4, {.no_repeat_ngram = 1}).sample(logits, {history, 1}).status().message() ==
@@ -143,10 +142,10 @@ TEST_CASE("penalties depend on the history given, not on the calls before", "[sa
     const SamplingOptions options{.repetition_penalty = 1.3F, .presence_penalty = 0.2F, .frequency_penalty = 0.1F};
     Sampler sampler = make(logits.size(), options);
     const std::vector<std::pair<std::vector<TokenId>, std::size_t>> histories = {
-        {{0, 1}, 2}, {{0, 1, 2}, 2}, {{0, 1, 2, 2, 4}, 2}, {{0, 1, 2}, 2},  // grows, then is cut back
-        {{0, 3, 2}, 2},                                                    // another one of that length
-        {{0, 3, 2}, 1},                                                    // the same with another prompt
-        {{}, 0}, {{0, 3, 2, 2}, 1}};
+        {{0, 1}, 2},    {{0, 1, 2}, 2},   {{0, 1, 2, 2, 4}, 2}, {{0, 1, 2}, 2},  // grows, then is cut back
+        {{0, 3, 2}, 2},                                                          // another one of that length
+        {{0, 3, 2}, 1},                                                          // the same with another prompt
+        {{}, 0},        {{0, 3, 2, 2}, 1}};
     for (const auto& [tokens, prompt_count] : histories) {
         const auto found = sampler.probabilities(logits, {tokens, prompt_count});
         REQUIRE(found.is_ok());
@@ -197,9 +196,8 @@ TEST_CASE("a callback sees the logits after the penalties and may change or stop
     CHECK(stopped.code() == StatusCode::callback_stopped);
     CHECK(stopped.message() == "edit_logits ended the request at position 2");
 
-    Sampler throwing = make(4, {.edit_logits = [](std::span<float>, const TokenHistory&) -> Flow {
-                                    throw std::runtime_error("no");
-                                }});
+    Sampler throwing =
+        make(4, {.edit_logits = [](std::span<float>, const TokenHistory&) -> Flow { throw std::runtime_error("no"); }});
     CHECK(throwing.sample(logits, {history, 1}).status().code() == StatusCode::internal);
 }
 

@@ -32,11 +32,11 @@ std::string trace(StopMatcher matcher, const std::vector<std::string>& pieces) {
 TEST_CASE("what may become a stop string is held back and released once it cannot", "[sampler][short]") {
     CHECK(trace(make({}), {"a", "b"}) == "a|b|");
     CHECK(trace(make({"STOP"}), {"go ", "S", "T", "ART"}) == "go |||START|");
-    CHECK(trace(make({"STOP"}), {"go ST", "OP on"}) == "go |!|");              // across two tokens, rest dropped
-    CHECK(trace(make({"STOP"}), {"a", "S", "TO", "P", "x"}) == "a|||!|");      // across three
-    CHECK(trace(make({"STOP"}), {"STOP"}) == "!|");                           // at the first token
-    CHECK(trace(make({"STOP"}), {"yes STO"}) == "yes |STO");                  // half matched at the end
-    CHECK(trace(make({"aab"}), {"a", "a", "a", "a", "b"}) == "||a|a|!|");     // falls back to a shorter prefix
+    CHECK(trace(make({"STOP"}), {"go ST", "OP on"}) == "go |!|");          // across two tokens, rest dropped
+    CHECK(trace(make({"STOP"}), {"a", "S", "TO", "P", "x"}) == "a|||!|");  // across three
+    CHECK(trace(make({"STOP"}), {"STOP"}) == "!|");                        // at the first token
+    CHECK(trace(make({"STOP"}), {"yes STO"}) == "yes |STO");               // half matched at the end
+    CHECK(trace(make({"aab"}), {"a", "a", "a", "a", "b"}) == "||a|a|!|");  // falls back to a shorter prefix
     CHECK(trace(make({"\n\nUser:"}), {"Hi", "\n", "\n", "Use it"}) == "Hi|||\n\nUse it|");
 }
 
