@@ -31,8 +31,13 @@ bool starts_anew(UnicodeForm form, char32_t value) noexcept {
     if (!composes && is_hangul_syllable(value)) return false;
     if (property.decomp_seqindex == std::numeric_limits<utf8proc_uint16_t>::max()) return true;
     if (form != UnicodeForm::nfc) return false;
-    // NFC: a compatibility decomposition is left alone, a canonical one is put together again unless excluded from it.
-    return property.decomp_type != 0 || property.comp_exclusion == 0;
+    // NFC: a compatibility decomposition is left alone; a canonical one is put together again, unless it is excluded from
+    // that or stands for one other character (Ω, the ohm sign; above U+1F00 also characters with marks, but not kana).
+    if (property.decomp_type != 0) return true;
+    utf8proc_int32_t parts[8];
+    const bool is_in_pairs = value < 0x1F00 || (value >= 0x3040 && value <= 0x30FF);
+    return is_in_pairs && property.comp_exclusion == 0 &&
+           utf8proc_decompose_char(static_cast<utf8proc_int32_t>(value), parts, 8, UTF8PROC_DECOMPOSE, nullptr) > 1;
 }
 
 utf8proc_option_t options_of(UnicodeForm form) noexcept {

@@ -69,16 +69,16 @@ void UnigramModel::find_path(const Word& word, UnigramScratch& scratch) const {
     const std::string_view text = word.text;
     scratch.nodes.assign(text.size() + 1, {});
     scratch.nodes[0].score = kIsSentencePiece ? static_cast<double>(scratch.score_so_far) : 0;
-    const auto offer = [&](std::size_t begin, std::size_t end, TokenId id, double score) {
+    const auto offer = [&](std::size_t begin, std::size_t end, TokenId id, double piece_score) {
+        const double score_here = scratch.nodes[begin].score;
+        const double sum = piece_score + score_here;
+        const double score = kIsSentencePiece ? static_cast<double>(static_cast<float>(sum)) : sum;
         UnigramScratch::Node& node = scratch.nodes[end];
         if (node.begin >= 0 && !(score > node.score)) return;
-        // SentencePiece adds in double precision, compares, and keeps the sum in single precision.
-        node = {kIsSentencePiece ? static_cast<double>(static_cast<float>(score)) : score,
-                static_cast<std::int32_t>(begin), id};
+        node = {score, static_cast<std::int32_t>(begin), id};
     };
     for (std::size_t begin = 0; begin < text.size();) {
         const std::size_t character = std::min(utf8_length(text[begin]), text.size() - begin);
-        const double score_here = scratch.nodes[begin].score;
         bool has_single = false;
         pieces_.for_each_prefix(text.substr(begin), [&](std::size_t length, TokenId id) {
             if (word.trust != nullptr && vocabulary_->has(id, kTokenMarker | kTokenUnknown) &&
@@ -90,15 +90,10 @@ void UnigramModel::find_path(const Word& word, UnigramScratch& scratch) const {
                 // So that the whole symbol is taken: better than nearly every sum of its parts.
                 score = static_cast<double>(static_cast<float>(length) * user_defined_score_) - 0.1;
             }
-            offer(begin, begin + length, id, score + score_here);
+            offer(begin, begin + length, id, score);
             has_single = has_single || length == character;
         });
-        if (!has_single) {
-            const double score = kIsSentencePiece ? static_cast<double>(static_cast<float>(unknown_score_) +
-                                                                        static_cast<float>(score_here))
-                                                  : unknown_score_ + score_here;
-            offer(begin, begin + character, options_.unk, score);
-        }
+        if (!has_single) offer(begin, begin + character, options_.unk, unknown_score_);
         begin += character;
     }
 }
