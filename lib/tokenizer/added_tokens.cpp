@@ -53,7 +53,8 @@ AddedTokenMatcher::AddedTokenMatcher(const std::vector<AddedToken>& tokens, bool
     trie_ = ByteTrie(std::move(entries));
 }
 
-void AddedTokenMatcher::split(const Word& text, const std::vector<AddedToken>& tokens, std::vector<TextPart>& parts) const {
+void AddedTokenMatcher::split(const Word& text, const std::vector<AddedToken>& tokens,
+                              std::vector<TextPart>& parts) const {
     parts.clear();
     const std::string_view bytes = text.text;
     std::size_t done = 0;  // everything before is in a part
@@ -68,7 +69,8 @@ void AddedTokenMatcher::split(const Word& text, const std::vector<AddedToken>& t
         }
         ByteTrie::Match match;
         trie_.for_each_prefix(bytes.substr(at), [&](std::size_t length, std::int32_t index) {
-            const bool is_allowed = is_plain_space_[static_cast<std::size_t>(index)] || !text.touches_untrusted(at, at + length);
+            const bool is_allowed =
+                is_plain_space_[static_cast<std::size_t>(index)] || !text.touches_untrusted(at, at + length);
             if (is_allowed) match = {length, index};
         });
         if (match.length == 0) {

@@ -1,5 +1,5 @@
-// Added tokens: spellings that are recognised in a text before the model sees it.  The rules are the tokenizers library's:
-// the leftmost match, of those the longest; then the token's own wishes about what stands beside it.
+// Added tokens: spellings that are recognised in a text before the model sees it.  The rules are the tokenizers
+// library's: the leftmost match, of those the longest; then the token's own wishes about what stands beside it.
 #pragma once
 
 #include <mixtura/types.hpp>
@@ -39,8 +39,9 @@ class AddedTokenMatcher {
 
     bool is_empty() const noexcept { return trie_.is_empty(); }
 
-    // The parts of `text` in order; every byte is in one, but white space that two neighbours both strip may be in two, as
-    // in the reference.  A match lies in trusted bytes, except for tokens of white space that untrusted text may spell.
+    // The parts of `text` in order; every byte is in one, but white space that two neighbours both strip may be in two,
+    // as in the reference.  A match lies in trusted bytes, except for tokens of white space that untrusted text may
+    // spell.
     void split(const Word& text, const std::vector<AddedToken>& tokens, std::vector<TextPart>& parts) const;
 
   private:

@@ -1,5 +1,5 @@
-// The order of merges is the references': lowest rank first, then the leftmost.  Short words scan all their pairs for the
-// next merge (a word of 12 symbols needs a few dozen comparisons, all in cache); long ones keep a heap.
+// The order of merges is the references': lowest rank first, then the leftmost.  Short words scan all their pairs for
+// the next merge (a word of 12 symbols needs a few dozen comparisons, all in cache); long ones keep a heap.
 #include "tokenizer/bpe.hpp"
 
 #include <algorithm>
@@ -165,7 +165,8 @@ void BpeModel::write(const Word& word, BpeScratch& scratch, std::vector<TokenId>
     const auto vocabulary_size = static_cast<std::int32_t>(vocabulary_->size());
     bool is_after_unknown = false;
     for (const BpeScratch::Symbol& symbol : scratch.symbols) {
-        if (symbol.id >= 0 && symbol.id < vocabulary_size && !(has_unused_ && vocabulary_->has(symbol.id, kTokenUnused))) {
+        if (symbol.id >= 0 && symbol.id < vocabulary_size &&
+            !(has_unused_ && vocabulary_->has(symbol.id, kTokenUnused))) {
             out.push_back(symbol.id);
             is_after_unknown = false;
             continue;

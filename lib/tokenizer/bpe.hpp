@@ -1,5 +1,5 @@
-// Byte pair encoding: a word's symbols, the best pair of neighbours merged until none is left.  One machine for the three
-// dialects: byte-level (symbols are bytes), characters with listed merges, and SentencePiece (characters, any two
+// Byte pair encoding: a word's symbols, the best pair of neighbours merged until none is left.  One machine for the
+// three dialects: byte-level (symbols are bytes), characters with listed merges, and SentencePiece (characters, any two
 // neighbours whose joint spelling is a piece, the piece's score as rank).
 #pragma once
 
@@ -57,8 +57,8 @@ class BpeModel {
         std::string_view left, right;
     };
 
-    // `merges` in order of rank.  CORRUPT_FILE for one whose parts or result are no tokens.  `vocabulary` must outlive the
-    // model and is spelled as the file does (byte-level: in the byte alphabet's letters).
+    // `merges` in order of rank.  CORRUPT_FILE for one whose parts or result are no tokens.  `vocabulary` must outlive
+    // the model and is spelled as the file does (byte-level: in the byte alphabet's letters).
     static Result<BpeModel> from_merges(const Vocabulary& vocabulary, const BpeOptions& options,
                                         std::span<const MergePair> merges, std::string_view where);
     // SentencePiece: `scores` by id.
@@ -68,8 +68,8 @@ class BpeModel {
     // Appends the ids of `word`.
     void encode(const Word& word, BpeScratch& scratch, std::vector<TokenId>& out) const;
 
-    // True when no merge crosses from another character into U+2581, so that a text may be cut before each and the parts
-    // encoded alone.
+    // True when no merge crosses from another character into U+2581, so that a text may be cut before each and the
+    // parts encoded alone.
     bool splits_at_meta_space() const noexcept { return splits_at_meta_space_; }
     const BpeOptions& options() const noexcept { return options_; }
 

@@ -52,7 +52,8 @@ Result<BpeModel> BpeModel::from_merges(const Vocabulary& vocabulary, const BpeOp
     for (std::size_t rank = 0; rank < merges.size(); ++rank) {
         const auto& [left, right] = merges[rank];
         joint.assign(left).append(right);
-        const TokenId left_id = vocabulary.find_in_model(left), right_id = vocabulary.find_in_model(right), id = vocabulary.find_in_model(joint);
+        const TokenId left_id = vocabulary.find_in_model(left), right_id = vocabulary.find_in_model(right),
+                      id = vocabulary.find_in_model(joint);
         if (left_id < 0 || right_id < 0 || id < 0) {
             const std::string_view missing = left_id < 0 ? left : right_id < 0 ? right : std::string_view(joint);
             return error(StatusCode::corrupt_file, where, ": merge ", rank, ", ", quoted(left), " and ", quoted(right),
@@ -70,8 +71,8 @@ Result<BpeModel> BpeModel::from_merges(const Vocabulary& vocabulary, const BpeOp
     return model;
 }
 
-// SentencePiece joins any two neighbours whose joint spelling is a piece, so every way to cut a piece in two symbols is a
-// merge; pieces of one score merge from the left, so they share a rank.
+// SentencePiece joins any two neighbours whose joint spelling is a piece, so every way to cut a piece in two symbols is
+// a merge; pieces of one score merge from the left, so they share a rank.
 Result<BpeModel> BpeModel::from_scores(const Vocabulary& vocabulary, const BpeOptions& options,
                                        std::span<const float> scores, std::string_view where) {
     BpeModel model(vocabulary, options);
@@ -123,7 +124,8 @@ Result<BpeModel> BpeModel::from_scores(const Vocabulary& vocabulary, const BpeOp
             const std::string_view left = spelling.substr(0, at), right = spelling.substr(at);
             const std::int32_t left_id = symbol(left), right_id = symbol(right);
             if (left_id < 0 || right_id < 0) continue;
-            if (model.merges_.insert(left_id, right_id, {rank, id}) == Insertion::no_place) return colliding_merges(where);
+            if (model.merges_.insert(left_id, right_id, {rank, id}) == Insertion::no_place)
+                return colliding_merges(where);
             crosses_into_meta_space = crosses_into_meta_space ||
                                       (!left.ends_with(kMetaSpace) && right.starts_with(kMetaSpace));
         }

@@ -1,5 +1,5 @@
-// The byte alphabet of GPT-2: each of the 256 bytes as a printable character, which is how byte-level vocabularies spell
-// their tokens.  Bytes 21-7E, A1-AC and AE-FF are themselves; the 68 others are U+0100 and up, in order.
+// The byte alphabet of GPT-2: each of the 256 bytes as a printable character, which is how byte-level vocabularies
+// spell their tokens.  Bytes 21-7E, A1-AC and AE-FF are themselves; the 68 others are U+0100 and up, in order.
 #pragma once
 
 #include <array>
@@ -36,8 +36,8 @@ inline void append_byte_letters(std::string& out, std::string_view bytes) {
     for (const char byte : bytes) append_utf8(out, kByteLetters[static_cast<unsigned char>(byte)]);
 }
 
-// The bytes that `spelling` (well-formed UTF-8) stands for, appended; false, and nothing appended, where a character of it
-// is no letter.
+// The bytes that `spelling` (well-formed UTF-8) stands for, appended; false, and nothing appended, where a character of
+// it is no letter.
 inline bool append_letter_bytes(std::string& out, std::string_view spelling) {
     const std::size_t before = out.size();
     for (std::size_t i = 0; i < spelling.size();) {

@@ -27,8 +27,8 @@ Result<Charsmap> Charsmap::read(std::string_view blob, std::string_view where) {
     const std::uint32_t trie_bytes = read_u32(blob);
     blob.remove_prefix(4);
     if (trie_bytes % 4 != 0 || trie_bytes == 0 || trie_bytes >= blob.size()) {
-        return error(StatusCode::corrupt_file, where, ": the character map's trie claims ", trie_bytes, " of ", blob.size(),
-                     " bytes, expected a multiple of 4 that leaves room for replacements");
+        return error(StatusCode::corrupt_file, where, ": the character map's trie claims ", trie_bytes, " of ",
+                     blob.size(), " bytes, expected a multiple of 4 that leaves room for replacements");
     }
     map.units_.reserve(trie_bytes / 4);
     for (std::uint32_t at = 0; at < trie_bytes; at += 4) map.units_.push_back(read_u32(blob.substr(at, 4)));

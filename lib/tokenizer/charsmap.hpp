@@ -1,5 +1,5 @@
-// SentencePiece's precompiled character map, which a vocabulary brings along: a double-array trie from byte sequences to
-// their replacements.  The layout is Darts-clone's: an array of 32-bit units,
+// SentencePiece's precompiled character map, which a vocabulary brings along: a double-array trie from byte sequences
+// to their replacements.  The layout is Darts-clone's: an array of 32-bit units,
 //   bits 0-7 and 31  label of the unit (bit 31 set: not a child)     bits 10-30, bit 9  offset to the children
 //   bit 8            a value hangs below, in the unit at the offset: bits 0-30, where its replacement starts
 // It comes from a file, so every step is checked against the array and every replacement against the text.

@@ -165,7 +165,8 @@ Status DecodeRun::end_byte_run(std::size_t index, std::string& out) {
     run.swap(states_[index].held);
     if (run.empty()) return {};
     if (is_utf8(run)) return feed(index + 1, -1, run, out);
-    for (std::size_t i = 0; i < run.size(); ++i) MIXTURA_RETURN_IF_ERROR(feed(index + 1, -1, kReplacementCharacter, out));
+    for (std::size_t i = 0; i < run.size(); ++i)
+        MIXTURA_RETURN_IF_ERROR(feed(index + 1, -1, kReplacementCharacter, out));
     return {};
 }
 
@@ -281,12 +282,13 @@ Result<std::string> bytes_of_token(const DecodePlan& plan, const Vocabulary& voc
                     break;
                 }
                 std::size_t done = 0;
-                MIXTURA_RETURN_IF_ERROR(stage.pattern->for_each_match(bytes, regex, [&](std::size_t begin, std::size_t end) {
-                    next.append(bytes, done, begin - done);
-                    next += stage.content;
-                    done = end;
-                    return Status();
-                }));
+                MIXTURA_RETURN_IF_ERROR(
+                    stage.pattern->for_each_match(bytes, regex, [&](std::size_t begin, std::size_t end) {
+                        next.append(bytes, done, begin - done);
+                        next += stage.content;
+                        done = end;
+                        return Status();
+                    }));
                 next.append(bytes, done);
                 break;
             }

@@ -1,5 +1,6 @@
-// Ids back to text: the decoders of a tokenizer.json as a chain of stages, SentencePiece's decoder as a stage of its own.
-// Every stage works token by token, so that decoding all at once and streaming are the same code and give the same text.
+// Ids back to text: the decoders of a tokenizer.json as a chain of stages, SentencePiece's decoder as a stage of its
+// own. Every stage works token by token, so that decoding all at once and streaming are the same code and give the same
+// text.
 #pragma once
 
 #include <mixtura/status.hpp>

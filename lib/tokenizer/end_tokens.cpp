@@ -1,4 +1,5 @@
-// Which tokens end a reply.  Files often name one of several (a text's end, not a turn's), so published spellings fill in.
+// Which tokens end a reply.  Files often name one of several (a text's end, not a turn's), so published spellings fill
+// in.
 #include <algorithm>
 #include <array>
 
@@ -13,8 +14,9 @@ constexpr std::array<std::string_view, 8> kEndOfTurn = {
 };
 // End of a reply without being a turn's end: a text's end, a tool call's.
 constexpr std::array<std::string_view, 15> kEndOfReply = {
-    "<|eom_id|>", "<|return|>", "<|call|>", "<|calls|>", "<|flush|>", "<|endoftext|>", "<|end_of_text|>", "</s>", "_<EOT>",
-    "[EOS]", "<eos>", "<|tool_response>", "<｜end▁of▁sentence｜>", "[e~[", "<|EOT|>",
+    "<|eom_id|>", "<|return|>", "<|call|>", "<|calls|>", "<|flush|>",        "<|endoftext|>",         "<|end_of_text|>",
+    "</s>",       "_<EOT>",     "[EOS]",    "<eos>",     "<|tool_response>", "<｜end▁of▁sentence｜>", "[e~[",
+    "<|EOT|>",
 };
 
 }  // namespace

@@ -60,7 +60,8 @@ class FolderSettings {
         for (const auto [spelling, value] : root.members()) {
             AddedToken token;
             token.content = spelling;
-            MIXTURA_ASSIGN_OR_RETURN(const std::int64_t id, json_integer(root, spelling, 0, Vocabulary::kSizeMax - 1, where));
+            MIXTURA_ASSIGN_OR_RETURN(const std::int64_t id,
+                                     json_integer(root, spelling, 0, Vocabulary::kSizeMax - 1, where));
             token.id = static_cast<TokenId>(id);
             if (token.content.empty() || state_.vocabulary.find(token.content) >= 0) continue;
             MIXTURA_RETURN_IF_ERROR(add(std::move(token), where));
@@ -97,8 +98,9 @@ class FolderSettings {
                                       {"mask_token", &special.mask}}) {
             const std::optional<JsonValue> value = root.find(key);
             if (!value || value->is_null()) continue;
-            MIXTURA_ASSIGN_OR_RETURN(const std::string_view spelling,
-                                     value->is_string() ? json_string(root, key, where) : json_string(*value, "content", where));
+            MIXTURA_ASSIGN_OR_RETURN(const std::string_view spelling, value->is_string()
+                                                                          ? json_string(root, key, where)
+                                                                          : json_string(*value, "content", where));
             // A name that the vocabulary lacks is no error there either: the token is never asked for.
             if (const TokenId found = state_.vocabulary.find(spelling); found >= 0) *id = found;
         }

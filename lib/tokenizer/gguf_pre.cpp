@@ -1,7 +1,7 @@
-// Where the published tokenizer.json of a family is known, its own patterns stand here and not llama.cpp's: that library
-// rewrites them for its matcher, which knows no (?i:…), no case categories and no intersections.  Published patterns give
-// the published ids.  Names of vocabularies that are no byte-pair encoding (bert-bge, jina-v2-en) belong to WordPiece
-// models, which are refused by tokenizer.ggml.model.
+// Where the published tokenizer.json of a family is known, its own patterns stand here and not llama.cpp's: that
+// library rewrites them for its matcher, which knows no (?i:…), no case categories and no intersections.  Published
+// patterns give the published ids.  Names of vocabularies that are no byte-pair encoding (bert-bge, jina-v2-en) belong
+// to WordPiece models, which are refused by tokenizer.ggml.model.
 #include "tokenizer/gguf_pre.hpp"
 
 #include <algorithm>
@@ -47,12 +47,25 @@ constexpr std::string_view kDeepSeekLetters = R"(\s?[)"
     R"(\x{abbf}\x{fb00}-\x{fb06}\x{fb13}-\x{fb17}\x{ff21}-\x{ff3a}\x{ff41}-\x{ff5a}\x{10400}-\x{1044f})"
     R"(\x{104b0}-\x{104d3}\x{104d8}-\x{104fb}\x{10c80}-\x{10cb2}\x{10cc0}-\x{10cf2}\x{118a0}-\x{118df})"
     R"(\x{1e900}-\x{1e943})" R"(]+)";
+constexpr std::string_view kDeepSeekIdeographs = "[\\x{4e00}-\\x{9fa5}\\x{800}-\\x{4e00}\\x{ac00}-\\x{d7ff}]+";
+constexpr std::string_view kDeepSeekPunctuation =
+    "\\s?[!-/:-~\\x{ff01}-\\x{ff0f}\\x{ff1a}-\\x{ff5e}\\x{2018}-\\x{201f}\\x{3000}-\\x{3002}]+";
+constexpr std::string_view kYoutuScripts =
+    "[\\x{ac00}-\\x{d7a3}\\x{3131}-\\x{318e}]+|[\\x{ff01}\\x{2026}\\x{201c}\\x{201d}\\x{2018}\\x{2019}"
+    "\\x{2014}\\x{ff1a}\\x{ff1b}\\x{ff0c}\\x{3001}-\\x{303f}\\x{fe30}-\\x{fe4f}]+|[\\x{3105}-\\x{312f}]+|"
+    "[\\x{4e00}-\\x{9fa5}\\x{3040}-\\x{309f}\\x{30a0}-\\x{30ff}]+";
+constexpr std::string_view kAfmoeScripts =
+    "[\\x{4e00}-\\x{9fff}\\x{3400}-\\x{4dbf}\\x{f900}-\\x{faff}\\x{3040}-\\x{309f}\\x{30a0}-\\x{30ff}"
+    "\\x{ff65}-\\x{ff9f}\\x{2f00}-\\x{2fdf}\\x{e40}-\\x{e7f}\\x{e80}-\\x{eff}\\x{1780}-\\x{17ff}\\x{1000}"
+    "-\\x{109f}\\x{aa60}-\\x{aa7f}\\x{a9e0}-\\x{a9ff}\\x{ac00}-\\x{d7af}\\x{1100}-\\x{11ff}]+";
+constexpr std::string_view kQwen35 =
+    CONTRACTIONS "|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+|\\p{N}| ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|" SPACES;
+// As CASED, but Chinese characters are words of their own.
+#define KIMI_UPPER "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]"
+#define KIMI_LOWER "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]"
 constexpr std::string_view kKimiWords =
-    "[\\p{Han}]+|"
-    "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]+"
-    CONTRACTIONS "?|"
-    "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]*"
-    CONTRACTIONS "?|\\p{N}{1,3}|" SYMBOLS "|" SPACES;
+    "[\\p{Han}]+|[^\\r\\n\\p{L}\\p{N}]?" KIMI_UPPER "*" KIMI_LOWER "+" CONTRACTIONS "?|"
+    "[^\\r\\n\\p{L}\\p{N}]?" KIMI_UPPER "+" KIMI_LOWER "*" CONTRACTIONS "?|\\p{N}{1,3}|" SYMBOLS "|" SPACES;
 
 constexpr GgufPreTokenizer kTable[] = {
     {"default", {"[\\p{P}\\$\\+<=>\\^~\\|]+", kGpt2Pattern, "\\p{N}+", "[0-9][0-9][0-9]"}},
@@ -63,13 +76,13 @@ constexpr GgufPreTokenizer kTable[] = {
     {"jais-2", {CONTRACTIONS "|" WORDS "|\\p{N}{1,3}|" SYMBOLS
                 "|\\s*[\\r\\n]+|\\s{512}(?!\\S)|\\s{256}(?!\\S)|\\s{128}(?!\\S)|\\s{64}(?!\\S)|\\s{32}(?!\\S)|"
                 "\\s{16}(?!\\S)|\\s{8}(?!\\S)|\\s{4}(?!\\S)|\\s{1,2}(?!\\S)|\\s{1}"}},
-    {"deepseek-llm", {"[\\r\\n]", kDeepSeekLetters, "\\s?[!-/:-~\\x{ff01}-\\x{ff0f}\\x{ff1a}-\\x{ff5e}\\x{2018}-\\x{201f}\\x{3000}-\\x{3002}]+", "\\s+$", "[\\x{4e00}-\\x{9fa5}\\x{800}-\\x{4e00}\\x{ac00}-\\x{d7ff}]+", kOneNumber}},
-    {"deepseek-coder", {"[\\r\\n]", "\\s?\\p{L}+", "\\s?\\p{P}+", "[\\x{4e00}-\\x{9fa5}\\x{800}-\\x{4e00}\\x{ac00}-\\x{d7ff}]+", kOneNumber}},
+    {"deepseek-llm", {"[\\r\\n]", kDeepSeekLetters, kDeepSeekPunctuation, "\\s+$", kDeepSeekIdeographs, kOneNumber}},
+    {"deepseek-coder", {"[\\r\\n]", "\\s?\\p{L}+", "\\s?\\p{P}+", kDeepSeekIdeographs, kOneNumber}},
     {"deepseek-v3 hunyuan-dense joyai-llm hy_v4", {kThreeNumbers, kChineseJapanese, kDeepSeek3Words}},
     {"spark2_5", {kThreeNumbers, kChineseJapanese,
                   "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+|"
                   " ?[\\p{P}\\p{S}]+|[\\r\\n]|\\s+(?!\\S)|\\s+", kOneNumber}},
-    {"youtu", {"[\\x{ac00}-\\x{d7a3}\\x{3131}-\\x{318e}]+|[\\x{ff01}\\x{2026}\\x{201c}\\x{201d}\\x{2018}\\x{2019}\\x{2014}\\x{ff1a}\\x{ff1b}\\x{ff0c}\\x{3001}-\\x{303f}\\x{fe30}-\\x{fe4f}]+|[\\x{3105}-\\x{312f}]+|[\\x{4e00}-\\x{9fa5}\\x{3040}-\\x{309f}\\x{30a0}-\\x{30ff}]+", CASED(CONTRACTIONS "?") "\\p{N}|" CASED_SYMBOLS}, kPreIgnoreMerges},
+    {"youtu", {kYoutuScripts, CASED(CONTRACTIONS "?") "\\p{N}|" CASED_SYMBOLS}, kPreIgnoreMerges},
     // Falcon splits numbers after bytes became letters; some bytes' letters (² ³ ¹ ¼ ½ ¾) are numbers then.
     {"falcon", {"[\\p{P}$+<=>^`|~]+", kGpt2Pattern}, 0, {"\\p{N}+", "[0-9][0-9][0-9]"}},
     {"starcoder refact codeshell smollm exaone minerva-7b mellum2", {kOneNumber, kGpt2Pattern}},
@@ -79,8 +92,7 @@ constexpr GgufPreTokenizer kTable[] = {
     {"mpt olmo modern-bert", {kGpt2Pattern}, kPreNfc},
     {"qwen2 deepseek-r1-qwen kormo f2llmv2 megrez stablelm2 hunyuan", {kQwen2}, kPreNfc},
     {"solar-open grok-2", {kQwen2}},
-    {"qwen35", {CONTRACTIONS "|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+|\\p{N}| ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|" SPACES},
-     kPreNfc},
+    {"qwen35", {kQwen35}, kPreNfc},
     {"ufakzeka", {WORDS "|\\p{N}|" SYMBOLS "|" SPACES}},
     {"poro-chat bloom gpt3-finnish", {kBloom}},
     {"viking", {kBloom, kOneNumber}},
@@ -97,7 +109,7 @@ constexpr GgufPreTokenizer kTable[] = {
       "\\s+(?!\\S)|\\s+"}, kPreNfc},
     {"seed-coder", {CONTRACTIONS "|" WORDS "|\\p{N}{1}| ?[^\\s\\p{L}\\p{N}\\r\\n]+|" SPACES}},
     // Runs of digits from their end in groups of three.
-    {"afmoe", {"\\p{N}{1,3}(?=(?:\\p{N}{3})*(?!\\p{N}))", "[\\x{4e00}-\\x{9fff}\\x{3400}-\\x{4dbf}\\x{8c48}-\\x{faff}\\x{3040}-\\x{309f}\\x{30a0}-\\x{30ff}\\x{ff65}-\\x{ff9f}\\x{2f00}-\\x{2fdf}\\x{e40}-\\x{e7f}\\x{e80}-\\x{eff}\\x{1780}-\\x{17ff}\\x{1000}-\\x{109f}\\x{aa60}-\\x{aa7f}\\x{a9e0}-\\x{a9ff}\\x{ac00}-\\x{d7af}\\x{1100}-\\x{11ff}]+",
+    {"afmoe", {"\\p{N}{1,3}(?=(?:\\p{N}{3})*(?!\\p{N}))", kAfmoeScripts,
                "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+|"
                " ?[\\p{P}\\p{S}]+[\\r\\n]*|" SPACES}},
     {"laguna", {kLines, kQwen2}},
@@ -113,6 +125,8 @@ constexpr GgufPreTokenizer kTable[] = {
 #undef SPACES
 #undef CASED
 #undef CASED_SYMBOLS
+#undef KIMI_UPPER
+#undef KIMI_LOWER
 
 }  // namespace
 

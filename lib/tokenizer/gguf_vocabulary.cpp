@@ -41,8 +41,8 @@ class GgufVocabularyReader {
         const GgufValue* value = key(name);
         if (value == nullptr) return absent;
         if (const std::optional<bool> boolean = value->as_boolean()) return *boolean;
-        return error(StatusCode::corrupt_file, where_, ": tokenizer.ggml.", name, " is a ", gguf_type_name(value->type()),
-                     ", expected a boolean");
+        return error(StatusCode::corrupt_file, where_, ": tokenizer.ggml.", name, " is a ",
+                     gguf_type_name(value->type()), ", expected a boolean");
     }
 
     Result<const GgufValue*> list(std::string_view name, GgufType type, std::size_t count_min) const {
@@ -69,7 +69,8 @@ class GgufVocabularyReader {
         for (std::size_t i = 0; i < count; ++i) {
             const std::string_view spelling = tokens->string_at(i).value_or("");
             if (!is_utf8(spelling)) {
-                return error(StatusCode::corrupt_file, where_, ": the token ", i, ", ", quoted(spelling), ", is not UTF-8");
+                return error(StatusCode::corrupt_file, where_, ": the token ", i, ", ", quoted(spelling),
+                             ", is not UTF-8");
             }
             const std::int64_t type = types != nullptr ? types->integer_at(i).value_or(1) : 1;
             // 0 is llama.cpp's "undefined"; it treats it, and numbers it does not know, as no kind of its own.
@@ -109,13 +110,14 @@ class GgufVocabularyReader {
         }
         facts.byte_fallback = has_all_bytes;
         MIXTURA_RETURN_IF_ERROR(build_sentencepiece(*state_, facts, where_));
-        // Phi-3's turn markers swallow the white space behind them.  The file has no field for that, so the architecture
-        // stands for it, as in llama.cpp.
+        // Phi-3's turn markers swallow the white space behind them.  The file has no field for that, so the
+        // architecture stands for it, as in llama.cpp.
         const GgufValue* architecture = header_.find("general.architecture");
         const std::string_view family = architecture != nullptr ? architecture->as_string().value_or("") : "";
         if (family == "phi3" || family == "phimoe") {
             for (AddedToken& token : state_->added) {
-                token.strips_right = token.content != "<unk>" && token.content != "<s>" && token.content != "<|endoftext|>";
+                token.strips_right =
+                    token.content != "<unk>" && token.content != "<s>" && token.content != "<|endoftext|>";
             }
         }
         return {};
@@ -155,8 +157,10 @@ class GgufVocabularyReader {
             const std::string_view line = lines->string_at(i).value_or("");
             const std::size_t space = line.empty() ? std::string_view::npos : line.find(' ', 1);
             if (space == std::string_view::npos || space + 1 == line.size()) {
-                return error(StatusCode::corrupt_file, where_, ": merge ", i, ": expected two tokens with a space between, "
-                             "found ", quoted(line));
+                return error(StatusCode::corrupt_file, where_, ": merge ", i,
+                             ": expected two tokens with a space between, "
+                             "found ",
+                             quoted(line));
             }
             merges.push_back({line.substr(0, space), line.substr(space + 1)});
         }
@@ -252,8 +256,8 @@ class GgufVocabularyReader {
         MIXTURA_ASSIGN_OR_RETURN(const bool adds_eos, flag("add_eos_token", is_t5));
         for (const auto& [adds, id, name] : {std::tuple{adds_bos, tokens.bos, "bos"}, {adds_eos, tokens.eos, "eos"}}) {
             if (!adds || id >= 0 || key(text("add_", name, "_token")) == nullptr) continue;
-            return error(StatusCode::corrupt_file, where_, ": tokenizer.ggml.add_", name, "_token is true, but there is no ",
-                         name, "_token_id");
+            return error(StatusCode::corrupt_file, where_, ": tokenizer.ggml.add_", name,
+                         "_token is true, but there is no ", name, "_token_id");
         }
         if (adds_bos && tokens.bos >= 0) state_->front.push_back(tokens.bos);
         if (adds_eos && tokens.eos >= 0) state_->back.push_back(tokens.eos);

@@ -1,6 +1,6 @@
-// Hashes and the flat table of merges: open addressing, linear probing, at most half full, built once and then only read.
-// A file chooses the keys, and could choose ones that collide: a key that finds no place within kProbesMax slots refuses
-// the file.  (Half-full tables of honest keys stay below 100 slots at a million entries.)
+// Hashes and the flat table of merges: open addressing, linear probing, at most half full, built once and then only
+// read. A file chooses the keys, and could choose ones that collide: a key that finds no place within kProbesMax slots
+// refuses the file.  (Half-full tables of honest keys stay below 100 slots at a million entries.)
 #pragma once
 
 #include <cstddef>

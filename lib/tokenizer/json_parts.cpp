@@ -33,8 +33,8 @@ Result<std::int64_t> json_integer(JsonValue object, std::string_view key, std::i
     const std::optional<JsonValue> value = object.find(key);
     const std::optional<std::int64_t> integer = value ? value->as_integer() : std::nullopt;
     if (!integer || *integer < low || *integer > high) {
-        return error(StatusCode::corrupt_file, where, ": expected a whole number from ", low, " to ", high, " as \"", key,
-                     '"');
+        return error(StatusCode::corrupt_file, where, ": expected a whole number from ", low, " to ", high, " as \"",
+                     key, '"');
     }
     return *integer;
 }
@@ -54,7 +54,8 @@ Result<JsonPattern> read_json_pattern(const JsonComponent& component) {
         if (out.text.empty()) return error(StatusCode::unsupported, component.where, ": the pattern is empty");
         return out;
     }
-    return error(StatusCode::corrupt_file, component.where, ": expected {\"String\": …} or {\"Regex\": …} as \"pattern\"");
+    return error(StatusCode::corrupt_file, component.where,
+                 ": expected {\"String\": …} or {\"Regex\": …} as \"pattern\"");
 }
 
 namespace {
@@ -65,7 +66,8 @@ Status read_template(const JsonComponent& component, JsonTemplate& around) {
     const std::optional<JsonValue> single = component.value.find("single");
     const std::optional<JsonValue> tokens = component.value.find("special_tokens");
     if (!single || !single->is_array() || !tokens || !tokens->is_object()) {
-        return error(StatusCode::corrupt_file, where, ": expected a list as \"single\" and an object as \"special_tokens\"");
+        return error(StatusCode::corrupt_file, where,
+                     ": expected a list as \"single\" and an object as \"special_tokens\"");
     }
     JsonTemplate own;
     bool has_text = false;
@@ -79,7 +81,8 @@ Status read_template(const JsonComponent& component, JsonTemplate& around) {
             continue;
         }
         const std::optional<JsonValue> special = piece.find("SpecialToken");
-        if (!special) return error(StatusCode::corrupt_file, where, ": \"single\" holds neither Sequence nor SpecialToken");
+        if (!special)
+            return error(StatusCode::corrupt_file, where, ": \"single\" holds neither Sequence nor SpecialToken");
         MIXTURA_ASSIGN_OR_RETURN(const std::string_view name, json_string(*special, "id", where));
         const std::optional<JsonValue> token = tokens->find(name);
         const std::optional<JsonValue> ids = token ? token->find("ids") : std::nullopt;
@@ -132,8 +135,10 @@ Status read_json_decoder(JsonValue value, const std::string& where, DecodePlan& 
         } else if (component.type == "Strip") {
             stage.kind = Kind::strip;
             MIXTURA_ASSIGN_OR_RETURN(stage.literal, read_json_character(component, "content"));
-            MIXTURA_ASSIGN_OR_RETURN(const std::int64_t start, json_integer(component.value, "start", 0, 1000, component.where));
-            MIXTURA_ASSIGN_OR_RETURN(const std::int64_t stop, json_integer(component.value, "stop", 0, 1000, component.where));
+            MIXTURA_ASSIGN_OR_RETURN(const std::int64_t start,
+                                     json_integer(component.value, "start", 0, 1000, component.where));
+            MIXTURA_ASSIGN_OR_RETURN(const std::int64_t stop,
+                                     json_integer(component.value, "stop", 0, 1000, component.where));
             stage.start = static_cast<std::size_t>(start);
             stage.stop = static_cast<std::size_t>(stop);
         } else if (component.type == "Metaspace") {
@@ -164,17 +169,20 @@ Result<PreTokenizeStage::Scheme> read_json_prepend_scheme(const JsonComponent& c
     using Scheme = PreTokenizeStage::Scheme;
     Scheme scheme = Scheme::always;
     if (const std::optional<JsonValue> value = component.value.find("prepend_scheme"); value && !value->is_null()) {
-        MIXTURA_ASSIGN_OR_RETURN(const std::string_view name, json_string(component.value, "prepend_scheme", component.where));
+        MIXTURA_ASSIGN_OR_RETURN(const std::string_view name,
+                                 json_string(component.value, "prepend_scheme", component.where));
         if (name == "first") {
             scheme = Scheme::first;
         } else if (name == "never") {
             scheme = Scheme::never;
         } else if (name != "always") {
-            return error(StatusCode::unsupported, component.where, ": the prepend_scheme ", quoted(name), " is not supported");
+            return error(StatusCode::unsupported, component.where, ": the prepend_scheme ", quoted(name),
+                         " is not supported");
         }
     }
     // The older spelling of the same; the two must not contradict each other.
-    MIXTURA_ASSIGN_OR_RETURN(const bool adds, json_boolean_or(component.value, "add_prefix_space", true, component.where));
+    MIXTURA_ASSIGN_OR_RETURN(const bool adds,
+                             json_boolean_or(component.value, "add_prefix_space", true, component.where));
     if (!adds && component.value.find("prepend_scheme") && scheme != Scheme::never) {
         return error(StatusCode::corrupt_file, component.where, ": add_prefix_space contradicts prepend_scheme");
     }

@@ -1,5 +1,5 @@
-// Normalisers and pre-tokenizers of a tokenizer.json.  Every way to split is a pattern here: one search to get right and
-// to bound.
+// Normalisers and pre-tokenizers of a tokenizer.json.  Every way to split is a pattern here: one search to get right
+// and to bound.
 #include <optional>
 
 #include "base/error.hpp"
@@ -117,7 +117,8 @@ class PreTokenizerReader {
   private:
     Status push(PreTokenizeStage stage) {
         if (out_.stages.size() >= PreTokenizer::kStagesMax) {
-            return error(StatusCode::unsupported, component_.where, ": more than ", PreTokenizer::kStagesMax, " stages");
+            return error(StatusCode::unsupported, component_.where, ": more than ", PreTokenizer::kStagesMax,
+                         " stages");
         }
         out_.stages.push_back(std::move(stage));
         return {};
@@ -139,8 +140,10 @@ class PreTokenizerReader {
     Status read_split() {
         MIXTURA_ASSIGN_OR_RETURN(const JsonPattern pattern, read_json_pattern(component_));
         MIXTURA_ASSIGN_OR_RETURN(const SplitBehavior behavior, read_behavior(component_));
-        MIXTURA_ASSIGN_OR_RETURN(const bool inverts, json_boolean_or(component_.value, "invert", false, component_.where));
-        return pattern.is_regex ? split(pattern.text, behavior, inverts) : split_literal(pattern.text, behavior, inverts);
+        MIXTURA_ASSIGN_OR_RETURN(const bool inverts,
+                                 json_boolean_or(component_.value, "invert", false, component_.where));
+        return pattern.is_regex ? split(pattern.text, behavior, inverts)
+                                : split_literal(pattern.text, behavior, inverts);
     }
     Status read_byte_level() {
         MIXTURA_ASSIGN_OR_RETURN(const bool prefixes,

@@ -1,5 +1,5 @@
-// Bytes to UTF-8 where broken sequences become U+FFFD: one for each maximal broken part, as the Unicode Standard advises
-// (3.9, U+FFFD substitution) and Rust's from_utf8_lossy does it.
+// Bytes to UTF-8 where broken sequences become U+FFFD: one for each maximal broken part, as the Unicode Standard
+// advises (3.9, U+FFFD substitution) and Rust's from_utf8_lossy does it.
 #pragma once
 
 #include <cstddef>

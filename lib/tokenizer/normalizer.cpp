@@ -99,8 +99,8 @@ void nmt(char32_t value, std::string& out) {
                             value == 0x7F || value == 0x8F || value == 0x9F;
     if (is_removed) return;
     const bool is_space = value == 0x09 || value == 0x0A || value == 0x0C || value == 0x0D || value == 0x1680 ||
-                          (value >= 0x200B && value <= 0x200F) || value == 0x2028 || value == 0x2029 || value == 0x2581 ||
-                          value == 0xFEFF || value == 0xFFFD;
+                          (value >= 0x200B && value <= 0x200F) || value == 0x2028 || value == 0x2029 ||
+                          value == 0x2581 || value == 0xFEFF || value == 0xFFFD;
     append_utf8(out, is_space ? U' ' : value);
 }
 

@@ -75,7 +75,8 @@ class BracketReader {
         }
         expression += operands.back().expression();
         out.is_plain = false;
-        out.expression = is_negated ? text("(?:(?!", expression, ')', kAnyCharacter, ')') : text("(?:", expression, ')');
+        out.expression =
+            is_negated ? text("(?:(?!", expression, ')', kAnyCharacter, ')') : text("(?:", expression, ')');
         return out;
     }
 

@@ -9,6 +9,7 @@
 
 #include "base/text.hpp"
 #include "tokenizer/onig_syntax.hpp"
+#include "tokenizer/unicode_additions.hpp"
 
 namespace mixtura {
 namespace {
@@ -49,6 +50,16 @@ std::string folded(std::string_view name) {
     return out;
 }
 
+std::string category_members(std::string_view short_name) {
+    std::string members = text("\\p{", short_name, "}");
+    if (short_name == "LC") {
+        for (const std::string_view cased : {"Lu", "Ll", "Lt"}) append_unicode_additions(cased, members);
+    } else if (short_name != "C" && short_name != "Cn") {
+        append_unicode_additions(short_name, members);
+    }
+    return members;
+}
+
 bool pcre2_knows(const std::string& members) {
     int code = 0;
     PCRE2_SIZE offset = 0;
@@ -75,13 +86,13 @@ std::optional<std::string> onig_property_members(std::string_view name) {
         if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'))) return std::nullopt;
     }
     for (const auto& [category, short_name] : kCategories) {
-        if (category == key) return text("\\p{", short_name, "}");
+        if (category == key) return category_members(short_name);
     }
     if (key.size() <= 2 && kShortCategories.find(text(' ', key, ' ')) != std::string_view::npos) {
         std::string short_name = key;
         short_name[0] = static_cast<char>(short_name[0] - 'a' + 'A');
         if (short_name == "Lc") short_name = "LC";
-        return text("\\p{", short_name, "}");
+        return category_members(short_name);
     }
     if (key == "any") return std::string("\\x{0}-\\x{10ffff}");
     if (std::optional<std::string> posix = onig_posix_members(key)) return posix;

@@ -7,8 +7,8 @@
 
 namespace mixtura {
 
-// What stands between the brackets to match the property, e.g. "\\p{Lu}" or "\\p{sc:Han}".  Case, spaces, '_' and '-' in
-// the name do not matter.  Nothing for a name that PCRE2 has no equal of.
+// What stands between the brackets to match the property, e.g. "\\p{Lu}" or "\\p{sc:Han}".  Case, spaces, '_' and '-'
+// in the name do not matter.  Nothing for a name that PCRE2 has no equal of.
 std::optional<std::string> onig_property_members(std::string_view name);
 
 // The same for the name of a POSIX bracket ("alpha"); only those that Oniguruma has.

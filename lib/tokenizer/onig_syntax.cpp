@@ -1,5 +1,5 @@
-// One pass over the pattern, code point by code point, writing the equal construct.  The only state is the stack of open
-// groups and where the last repeatable item starts in the output, so that it can be wrapped.  Brackets are in
+// One pass over the pattern, code point by code point, writing the equal construct.  The only state is the stack of
+// open groups and where the last repeatable item starts in the output, so that it can be wrapped.  Brackets are in
 // onig_bracket.cpp.
 #include "tokenizer/onig_syntax.hpp"
 

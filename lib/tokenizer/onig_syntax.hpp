@@ -1,12 +1,12 @@
-// Patterns of tokenizer.json and of GGUF's named pre-tokenizers are written in Oniguruma's syntax with Ruby's habits; the
-// library here is PCRE2.  This translates the one into the other, construct by construct, so that the same text splits at
-// the same places; what has no equal is refused by name.  What differs, and is translated:
+// Patterns of tokenizer.json and of GGUF's named pre-tokenizers are written in Oniguruma's syntax with Ruby's habits;
+// the library here is PCRE2.  This translates the one into the other, construct by construct, so that the same text
+// splits at the same places; what has no equal is refused by name.  What differs, and is translated:
 //   \s and \w name other sets (U+180E; marks, letter numbers), so does \b · \h is a hexadecimal digit · \v is U+000B
 //   {n,m}+ repeats the repeat instead of being possessive; {n}? makes it optional; {,m} starts at 0
 //   (?m) is dot-matches-all; an option without a colon holds to the end of its group, across its alternatives
 //   [a[bc]] is a union, [a&&b] an intersection · \p{Han} is the script, without PCRE2's script extensions
-// What still differs, and why it may: PCRE2 10.42 knows Unicode 14, the reference's Oniguruma a later one, so characters
-// assigned since then are unassigned here; and (?i) folds one character to one, so "ß" is not "ss".
+// What still differs, and why it may: PCRE2 10.42 knows Unicode 14, the reference's Oniguruma a later one, so
+// characters assigned since then are unassigned here; and (?i) folds one character to one, so "ß" is not "ss".
 #pragma once
 
 #include <mixtura/status.hpp>

@@ -124,7 +124,8 @@ Status PreTokenizer::rewrite(std::size_t index, const Word& piece, bool is_at_st
                                       (stage.scheme == PreTokenizeStage::Scheme::first && is_at_start);
             if (wants_prefix && !has_prefix) append(stage.content, '\1');
             for (std::size_t at = 0; at < piece.text.size(); ++at) {
-                append(piece.text[at] == ' ' ? std::string_view(stage.content) : piece.text.substr(at, 1), trust_at(at));
+                append(piece.text[at] == ' ' ? std::string_view(stage.content) : piece.text.substr(at, 1),
+                       trust_at(at));
             }
             break;
         }

@@ -1,5 +1,5 @@
-// The pre-tokenizer: cuts a normalised text into the words that the model sees one at a time.  A list of stages; each cuts
-// or rewrites a piece and hands the results on to the next at once, so a long text needs no list of its words.
+// The pre-tokenizer: cuts a normalised text into the words that the model sees one at a time.  A list of stages; each
+// cuts or rewrites a piece and hands the results on to the next at once, so a long text needs no list of its words.
 #pragma once
 
 #include <mixtura/status.hpp>

@@ -1,4 +1,5 @@
-// The readers: an untrusted file in, a Tokenizer::State out.  None of them trusts a count, an id or a pattern of the file.
+// The readers: an untrusted file in, a Tokenizer::State out.  None of them trusts a count, an id or a pattern of the
+// file.
 #pragma once
 
 #include <mixtura/status.hpp>

@@ -1,6 +1,6 @@
-// PCRE2 with its JIT compiler where this machine has one, else its interpreter: both give the same matches, and both stop
-// at kRegexStepsMax.  The JIT's own stack is 512 KiB; a match that needs more is repeated by the interpreter, whose stack
-// is on the heap and bounded too.
+// PCRE2 with its JIT compiler where this machine has one, else its interpreter: both give the same matches, and both
+// stop at kRegexStepsMax.  The JIT's own stack is 512 KiB; a match that needs more is repeated by the interpreter,
+// whose stack is on the heap and bounded too.
 #include "tokenizer/regex.hpp"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -125,7 +125,8 @@ Status Regex::find(std::string_view subject, std::size_t start, RegexWorkspace& 
         match.end = ends[1];
         // \K inside a look-ahead can put the beginning behind the end, or the end before the start.
         if (match.begin <= match.end && match.begin >= start) return {};
-        return error(StatusCode::unsupported, "the pattern ", quoted(*pattern_, 400), " gives a match that ends before it begins");
+        return error(StatusCode::unsupported, "the pattern ", quoted(*pattern_, 400),
+                     " gives a match that ends before it begins");
     }
     switch (found) {
         case PCRE2_ERROR_NOMATCH: return {};

@@ -11,7 +11,8 @@
 
 namespace mixtura {
 
-// Steps of PCRE2's matcher for one match.  Published patterns take a few for each character; 10 million take about 0.1 s.
+// Steps of PCRE2's matcher for one match.  Published patterns take a few for each character; 10 million take about 0.1
+// s.
 inline constexpr std::uint32_t kRegexStepsMax = 10'000'000;
 
 class RegexWorkspace {
@@ -41,8 +42,8 @@ class Regex {
     // A pattern that matches `literal` itself, whatever it holds.
     static Result<Regex> compile_literal(std::string_view literal, std::string_view where);
 
-    // The first match in well-formed UTF-8 that begins at or after `start`.  BUDGET_EXCEEDED when the matcher needs more
-    // than its steps; OUT_OF_HOST_MEMORY.
+    // The first match in well-formed UTF-8 that begins at or after `start`.  BUDGET_EXCEEDED when the matcher needs
+    // more than its steps; OUT_OF_HOST_MEMORY.
     Status find(std::string_view subject, std::size_t start, RegexWorkspace& workspace, RegexMatch& match) const;
 
     // All matches in order, as the reference's iterator gives them: an empty match right behind another is left out.

@@ -12,7 +12,13 @@ namespace {
 enum ModelField : std::uint32_t { kPieces = 1, kTrainerSpec = 2, kNormalizerSpec = 3, kDenormalizerSpec = 5 };
 enum PieceField : std::uint32_t { kPiece = 1, kScore = 2, kType = 3 };
 enum TrainerField : std::uint32_t {
-    kModelType = 3, kTreatSpaceAsSuffix = 24, kByteFallback = 35, kBosId = 41, kEosId = 42, kPadId = 43, kUnkSurface = 44,
+    kModelType = 3,
+    kTreatSpaceAsSuffix = 24,
+    kByteFallback = 35,
+    kBosId = 41,
+    kEosId = 42,
+    kPadId = 43,
+    kUnkSurface = 44,
 };
 enum NormalizerField : std::uint32_t {
     kCharsmap = 2, kAddDummyPrefix = 3, kRemoveExtraSpaces = 4, kEscapeSpaces = 5,
@@ -82,13 +88,15 @@ class SentencePieceReader {
             return {};
         }));
         const auto id = static_cast<TokenId>(state_->vocabulary.size());
-        const std::optional<std::uint16_t> flags = type <= 6 ? piece_flags(static_cast<std::int64_t>(type)) : std::nullopt;
+        const std::optional<std::uint16_t> flags =
+            type <= 6 ? piece_flags(static_cast<std::int64_t>(type)) : std::nullopt;
         if (!flags || spelling.empty()) {
             return error(StatusCode::corrupt_file, where_, ": the piece ", id,
                          spelling.empty() ? " is empty" : text(" has the type ", type, ", expected 1 to 6"));
         }
         if ((*flags & kTokenUnknown) != 0) {
-            if (facts_.unk >= 0) return error(StatusCode::corrupt_file, where_, ": two unknown pieces, ", facts_.unk, " and ", id);
+            if (facts_.unk >= 0)
+                return error(StatusCode::corrupt_file, where_, ": two unknown pieces, ", facts_.unk, " and ", id);
             facts_.unk = id;
         }
         facts_.scores.push_back(score);

@@ -1,5 +1,5 @@
-// What a Tokenizer is made of.  Filled by one of the three readers (tokenizer_json, sentencepiece_model, gguf_vocabulary),
-// completed by finish_state, then shared and never changed.
+// What a Tokenizer is made of.  Filled by one of the three readers (tokenizer_json, sentencepiece_model,
+// gguf_vocabulary), completed by finish_state, then shared and never changed.
 #pragma once
 
 #include <mixtura/tokenizer.hpp>

@@ -15,7 +15,8 @@ namespace mixtura {
 namespace {
 
 constexpr std::uint64_t kFileBytesMax = 256 << 20;  // the largest published tokenizer.json has 33 MB
-constexpr std::size_t kTextBytesMax = std::numeric_limits<std::int32_t>::max() / 4;  // positions are 32-bit, spaces grow to 3 bytes
+constexpr std::size_t kTextBytesMax =
+    std::numeric_limits<std::int32_t>::max() / 4;  // positions are 32-bit, spaces grow to 3 bytes
 
 Result<StatePointer> read_lone_file(const std::string& path) {
     MIXTURA_ASSIGN_OR_RETURN(const std::string bytes, read_whole_file(path, kFileBytesMax));
@@ -43,7 +44,8 @@ Result<StatePointer> read_state(const std::string& path) {
     MIXTURA_ASSIGN_OR_RETURN(const std::shared_ptr<const File> file, File::open(path));
     std::byte magic[4] = {};
     if (file->size_bytes() >= sizeof magic) MIXTURA_RETURN_IF_ERROR(file->read_at(0, magic));
-    if (magic[0] == std::byte{'G'} && magic[1] == std::byte{'G'} && magic[2] == std::byte{'U'} && magic[3] == std::byte{'F'}) {
+    if (magic[0] == std::byte{'G'} && magic[1] == std::byte{'G'} && magic[2] == std::byte{'U'} &&
+        magic[3] == std::byte{'F'}) {
         MIXTURA_ASSIGN_OR_RETURN(const GgufHeader header, GgufHeader::read(*file));
         return read_gguf_vocabulary(header, path);
     }
@@ -75,7 +77,8 @@ Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text, const Enco
             return error(StatusCode::invalid_argument, "this vocabulary names no beginning-of-text token to add");
         }
         const bool adds_own = options.add_bos != AddBos::no;
-        const bool has_bos = std::find(state_->front.begin(), state_->front.end(), state_->special.bos) != state_->front.end();
+        const bool has_bos =
+            std::find(state_->front.begin(), state_->front.end(), state_->special.bos) != state_->front.end();
         if (options.add_bos == AddBos::yes && !has_bos) ids.push_back(state_->special.bos);
         if (adds_own) ids.insert(ids.end(), state_->front.begin(), state_->front.end());
         Encoder encoder(*state_, options.added_tokens, text.size());

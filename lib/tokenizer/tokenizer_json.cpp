@@ -90,7 +90,8 @@ class TokenizerJsonReader {
         for (const auto [spelling, id_value] : vocabulary.members()) {
             const std::optional<std::int64_t> id = id_value.as_integer();
             if (!id || *id < 0 || *id > std::numeric_limits<TokenId>::max()) {
-                return error(StatusCode::corrupt_file, where_, ": the token ", quoted(spelling), " has no whole number as id");
+                return error(StatusCode::corrupt_file, where_, ": the token ", quoted(spelling),
+                             " has no whole number as id");
             }
             id_max = std::max(id_max, *id);
         }
@@ -125,7 +126,8 @@ class TokenizerJsonReader {
             options.unk = state_->vocabulary.find(spelling);
             // Byte-level models have a symbol for every byte, so a name that leads nowhere is never followed.
             if (options.unk < 0 && !options.has_byte_symbols) {
-                return error(StatusCode::corrupt_file, where_, ": the vocabulary lacks its unk_token ", quoted(spelling));
+                return error(StatusCode::corrupt_file, where_, ": the vocabulary lacks its unk_token ",
+                             quoted(spelling));
             }
             if (options.unk >= 0) state_->vocabulary.set_flags(options.unk, kTokenUnknown);
             state_->special.unk = options.unk;
@@ -141,7 +143,8 @@ class TokenizerJsonReader {
     // "a b", or since 2024 ["a", "b"], which can hold spaces.
     Status read_merges(JsonValue model, std::vector<BpeModel::MergePair>& merges) {
         const std::optional<JsonValue> list = model.find("merges");
-        if (!list || !list->is_array()) return error(StatusCode::corrupt_file, where_, ": expected a list as \"merges\"");
+        if (!list || !list->is_array())
+            return error(StatusCode::corrupt_file, where_, ": expected a list as \"merges\"");
         merges.reserve(list->size());
         for (const JsonValue merge : list->elements()) {
             if (const std::optional<std::string_view> line = merge.as_string()) {
@@ -161,7 +164,8 @@ class TokenizerJsonReader {
                 ++count;
             }
             if (count != 2 || parts[0].empty() || parts[1].empty()) {
-                return error(StatusCode::corrupt_file, where_, ": merge ", merges.size(), ": expected a list of two tokens");
+                return error(StatusCode::corrupt_file, where_, ": merge ", merges.size(),
+                             ": expected a list of two tokens");
             }
             merges.push_back({parts[0], parts[1]});
         }
@@ -193,15 +197,17 @@ class TokenizerJsonReader {
         UnigramOptions options;
         MIXTURA_ASSIGN_OR_RETURN(options.byte_fallback, json_boolean_or(model, "byte_fallback", false, where_));
         if (const std::optional<JsonValue> unk = model.find("unk_id"); unk && !unk->is_null()) {
-            MIXTURA_ASSIGN_OR_RETURN(const std::int64_t id, json_integer(model, "unk_id", 0,
-                                                                         static_cast<std::int64_t>(scores.size()) - 1, where_));
+            MIXTURA_ASSIGN_OR_RETURN(
+                const std::int64_t id,
+                json_integer(model, "unk_id", 0, static_cast<std::int64_t>(scores.size()) - 1, where_));
             options.unk = static_cast<TokenId>(id);
             state_->vocabulary.set_flags(options.unk, kTokenUnknown);
             state_->special.unk = options.unk;
         }
         MIXTURA_RETURN_IF_ERROR(read_added_tokens());
         scores.resize(state_->vocabulary.size());
-        MIXTURA_ASSIGN_OR_RETURN(UnigramModel unigram, UnigramModel::create(state_->vocabulary, options, scores, where_));
+        MIXTURA_ASSIGN_OR_RETURN(UnigramModel unigram,
+                                 UnigramModel::create(state_->vocabulary, options, scores, where_));
         state_->unigram.emplace(std::move(unigram));
         state_->kind = "Unigram";
         return {};
@@ -254,7 +260,8 @@ Status add_token(Tokenizer::State& state, AddedToken token, const std::string& w
     if (const TokenId known = state.vocabulary.find(token.content); known >= 0) {
         token.id = known;
     } else {
-        if (token.id < 0) return error(StatusCode::corrupt_file, where, ": the token ", quoted(token.content), " has no id");
+        if (token.id < 0)
+            return error(StatusCode::corrupt_file, where, ": the token ", quoted(token.content), " has no id");
         MIXTURA_RETURN_IF_ERROR(state.vocabulary.add(token.id, token.content, kTokenOutsideModel, where));
     }
     const auto [place, is_new] = state.added_index.emplace(token.id, state.added.size());

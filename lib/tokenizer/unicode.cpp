@@ -1,6 +1,7 @@
-// Most text is in its normalisation form already, and utf8proc takes 4 bytes of memory and about 20 ns for each character.
-// So the text is walked once and only stretches that may change go through utf8proc: from the last character that starts
-// anew to the next one.  A character starts anew when it combines with nothing before it and is its own form.
+// Most text is in its normalisation form already, and utf8proc takes 4 bytes of memory and about 20 ns for each
+// character. So the text is walked once and only stretches that may change go through utf8proc: from the last character
+// that starts anew to the next one.  A character starts anew when it combines with nothing before it and is its own
+// form.
 #include "tokenizer/unicode.hpp"
 
 #include <utf8proc.h>
@@ -31,8 +32,9 @@ bool starts_anew(UnicodeForm form, char32_t value) noexcept {
     if (!composes && is_hangul_syllable(value)) return false;
     if (property.decomp_seqindex == std::numeric_limits<utf8proc_uint16_t>::max()) return true;
     if (form != UnicodeForm::nfc) return false;
-    // NFC: a compatibility decomposition is left alone; a canonical one is put together again, unless it is excluded from
-    // that or stands for one other character (Ω, the ohm sign; above U+1F00 also characters with marks, but not kana).
+    // NFC: a compatibility decomposition is left alone; a canonical one is put together again, unless it is excluded
+    // from that or stands for one other character (Ω, the ohm sign; above U+1F00 also characters with marks, but not
+    // kana).
     if (property.decomp_type != 0) return true;
     utf8proc_int32_t parts[8];
     const bool is_in_pairs = value < 0x1F00 || (value >= 0x3040 && value <= 0x30FF);
@@ -58,8 +60,9 @@ struct FreeMemory {
 
 Status replace_by_form(UnicodeForm form, std::string_view stretch, std::size_t begin, TracedWriter& out) {
     utf8proc_uint8_t* mapped = nullptr;
-    const utf8proc_ssize_t length = utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(stretch.data()),
-                                                 static_cast<utf8proc_ssize_t>(stretch.size()), &mapped, options_of(form));
+    const utf8proc_ssize_t length =
+        utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(stretch.data()),
+                     static_cast<utf8proc_ssize_t>(stretch.size()), &mapped, options_of(form));
     const std::unique_ptr<utf8proc_uint8_t, FreeMemory> owned(mapped);
     if (length == UTF8PROC_ERROR_NOMEM) return Status(StatusCode::out_of_host_memory, {});
     if (length < 0) return error(StatusCode::internal, "utf8proc fails to normalise: ", utf8proc_errmsg(length));
@@ -77,8 +80,8 @@ bool is_combining_mark(char32_t value) noexcept {
 
 bool is_white_space(char32_t value) noexcept {
     if (value < 0x80) return value == 0x20 || (value >= 0x09 && value <= 0x0D);
-    return value == 0x85 || value == 0xA0 || value == 0x1680 || (value >= 0x2000 && value <= 0x200A) || value == 0x2028 ||
-           value == 0x2029 || value == 0x202F || value == 0x205F || value == 0x3000;
+    return value == 0x85 || value == 0xA0 || value == 0x1680 || (value >= 0x2000 && value <= 0x200A) ||
+           value == 0x2028 || value == 0x2029 || value == 0x202F || value == 0x205F || value == 0x3000;
 }
 
 bool is_word_character(char32_t value) noexcept {
@@ -94,8 +97,8 @@ bool is_word_character(char32_t value) noexcept {
         default:
             // Other_Alphabetic beyond marks: circled and squared Latin letters.  Join_Control: ZWNJ and ZWJ.
             return (value >= 0x24B6 && value <= 0x24E9) || (value >= 0x1F130 && value <= 0x1F149) ||
-                   (value >= 0x1F150 && value <= 0x1F169) || (value >= 0x1F170 && value <= 0x1F189) || value == 0x200C ||
-                   value == 0x200D;
+                   (value >= 0x1F150 && value <= 0x1F169) || (value >= 0x1F170 && value <= 0x1F189) ||
+                   value == 0x200C || value == 0x200D;
     }
 }
 

@@ -11,7 +11,8 @@
 namespace mixtura {
 namespace {
 
-constexpr double kUnknownPenalty = 10.0;  // both references': an unknown character scores the lowest piece's score less 10
+constexpr double kUnknownPenalty =
+    10.0;  // both references': an unknown character scores the lowest piece's score less 10
 
 }  // namespace
 
@@ -29,7 +30,8 @@ Result<UnigramModel> UnigramModel::create(const Vocabulary& vocabulary, const Un
     bool crosses_into_meta_space = false;
     for (std::size_t i = 0; i < vocabulary.size(); ++i) {
         const auto id = static_cast<TokenId>(i);
-        if (!vocabulary.contains(id) || vocabulary.spelling(id).empty() || vocabulary.has(id, kTokenOutsideModel)) continue;
+        if (!vocabulary.contains(id) || vocabulary.spelling(id).empty() || vocabulary.has(id, kTokenOutsideModel))
+            continue;
         if (!std::isfinite(scores[i])) {
             return error(StatusCode::corrupt_file, where, ": the piece ", id, " has a score that is no finite number");
         }
@@ -63,7 +65,8 @@ Result<UnigramModel> UnigramModel::create(const Vocabulary& vocabulary, const Un
     return model;
 }
 
-// best[e] = max over pieces p that end at e of best[e − |p|] + score(p); an unknown character where no piece is exactly one.
+// best[e] = max over pieces p that end at e of best[e − |p|] + score(p); an unknown character where no piece is exactly
+// one.
 template <bool kIsSentencePiece>
 void UnigramModel::find_path(const Word& word, UnigramScratch& scratch) const {
     const std::string_view text = word.text;

@@ -1,5 +1,5 @@
-// Unigram: of all ways to cut a word in pieces, the one whose scores add up highest (Viterbi).  Two references exist and
-// round differently, so both arithmetics are here: SentencePiece sums in single precision along a whole text, the
+// Unigram: of all ways to cut a word in pieces, the one whose scores add up highest (Viterbi).  Two references exist
+// and round differently, so both arithmetics are here: SentencePiece sums in single precision along a whole text, the
 // tokenizers library in double precision within a word.
 #pragma once
 
@@ -37,8 +37,8 @@ struct UnigramScratch {
     };
     std::vector<Node> nodes;
     std::vector<Step> path;  // the last step first
-    // SentencePiece: score at the end of the last word.  The text is cut only where no piece crosses, so carrying the sum
-    // on gives the same roundings as one pass over the whole text.
+    // SentencePiece: score at the end of the last word.  The text is cut only where no piece crosses, so carrying the
+    // sum on gives the same roundings as one pass over the whole text.
     float score_so_far = 0;
     bool is_after_unknown = false;
 };

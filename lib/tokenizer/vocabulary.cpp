@@ -31,7 +31,8 @@ void Vocabulary::grow_index(std::size_t count) {
         if ((tokens_[id].flags & kTokenPresent) == 0) continue;
         // Keys that found a place in the smaller table; a longer probe here is only time.
         std::size_t at = hash_bytes(spelling(static_cast<TokenId>(id))) & (slots - 1);
-        while (index_[at] != -1 && spelling(index_[at]) != spelling(static_cast<TokenId>(id))) at = (at + 1) & (slots - 1);
+        while (index_[at] != -1 && spelling(index_[at]) != spelling(static_cast<TokenId>(id)))
+            at = (at + 1) & (slots - 1);
         index_[at] = static_cast<TokenId>(id);
     }
 }
@@ -48,8 +49,8 @@ Status Vocabulary::add(TokenId id, std::string_view spelling_bytes, std::uint16_
     }
     if (static_cast<std::size_t>(id) >= tokens_.size()) tokens_.resize(static_cast<std::size_t>(id) + 1);
     if ((tokens_[static_cast<std::size_t>(id)].flags & kTokenPresent) != 0) {
-        return error(StatusCode::corrupt_file, where, ": two tokens have the id ", id, ": ", quoted(spelling(id)), " and ",
-                     quoted(spelling_bytes));
+        return error(StatusCode::corrupt_file, where, ": two tokens have the id ", id, ": ", quoted(spelling(id)),
+                     " and ", quoted(spelling_bytes));
     }
     if (2 * (present_ + 1) > index_.size()) grow_index(2 * (present_ + 1));
     const std::size_t mask = index_.size() - 1;
@@ -64,7 +65,8 @@ Status Vocabulary::add(TokenId id, std::string_view spelling_bytes, std::uint16_
                      quoted(spelling_bytes));
     }
     if (probe == kProbesMax) {
-        return error(StatusCode::corrupt_file, where, ": the tokens' spellings are chosen so that their hashes collide");
+        return error(StatusCode::corrupt_file, where,
+                     ": the tokens' spellings are chosen so that their hashes collide");
     }
     tokens_[static_cast<std::size_t>(id)] = {static_cast<std::uint32_t>(spellings_.size()),
                                              static_cast<std::uint32_t>(spelling_bytes.size()),
@@ -95,7 +97,10 @@ std::string byte_token_spelling(unsigned byte) {
 
 int byte_token_value(std::string_view spelling) noexcept {
     const auto digit = [](char c) {
-        return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+        return c >= '0' && c <= '9'   ? c - '0'
+               : c >= 'A' && c <= 'F' ? c - 'A' + 10
+               : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                                      : -1;
     };
     if (spelling.size() != 6 || spelling.substr(0, 3) != "<0x" || spelling[5] != '>') return -1;
     const int high = digit(spelling[3]), low = digit(spelling[4]);

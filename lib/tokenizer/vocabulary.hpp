@@ -29,9 +29,10 @@ class Vocabulary {
     static constexpr std::size_t kSizeMax = 1 << 24;  // the largest published one has 262,144
 
     // Adds a token.  CORRUPT_FILE when its id is taken, or (unless `may_repeat`) its spelling.
-    Status add(TokenId id, std::string_view spelling, std::uint16_t flags, std::string_view where, bool may_repeat = false);
-    // Room for `count` tokens whose ids are at most `id_max`.  CORRUPT_FILE when ids are far sparser than the file's size
-    // explains: a short file must not make a large table.
+    Status add(TokenId id, std::string_view spelling, std::uint16_t flags, std::string_view where,
+               bool may_repeat = false);
+    // Room for `count` tokens whose ids are at most `id_max`.  CORRUPT_FILE when ids are far sparser than the file's
+    // size explains: a short file must not make a large table.
     Status reserve(std::size_t count, std::int64_t id_max, std::string_view where);
 
     std::size_t size() const noexcept { return tokens_.size(); }

@@ -1,5 +1,5 @@
-// Words seen before in the same call, with their ids: most words of a text repeat.  Direct-mapped, one cache line an entry;
-// longer words and words of more ids are not kept.
+// Words seen before in the same call, with their ids: most words of a text repeat.  Direct-mapped, one cache line an
+// entry; longer words and words of more ids are not kept.
 #pragma once
 
 #include <mixtura/types.hpp>
