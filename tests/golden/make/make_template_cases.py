@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Some two thousand small templates and what Jinja2 makes of them, set up the way Hugging Face renders chat templates (as in
+"""Some nine thousand small templates and what Jinja2 makes of them, set up the way Hugging Face renders chat templates (as in
 make_templates.py): the text, or "error" where it raises.   Needs: pip install jinja2==3.1.6 (on Python 3.11).
 Usage: make_template_cases.py OUT.json"""
 import itertools, json, sys
 from make_template_cases_environment import render
-from make_template_cases_lists import EXPRESSIONS, TEMPLATES, VARIABLES
+from make_template_cases_lists import EXPRESSIONS, VARIABLES
+from make_template_cases_statements import STATEMENTS
 
-cases = [t for t in TEMPLATES] + ["{{ " + e + " }}" for e in EXPRESSIONS]
+cases = STATEMENTS + ["{{ " + e + " }}" for e in EXPRESSIONS]
 
 # Methods and filters of text, each on texts with corners: empty, spaces of all kinds, cases that grow, marks, digits.
 TEXTS = ["", " ", "abc", "  a b\tc\n", "Hello World", "straße ΑΣΑΣ ς İ ŉ ǆ ﬁ", "it's o'clock", "a,b,,c", "x\r\ny\u2028z\x1c", "12", "²③½", "αβγ 你好 🦙",
