@@ -99,11 +99,11 @@ class Tokenizer {
         TokenId id) const noexcept;  // as the vocabulary spells it; empty for an id it leaves out
     TokenId find(std::string_view token_text) const noexcept;  // kNoToken where there is none of that spelling
     const SpecialTokens& special_tokens() const noexcept;
-    std::span<const TokenId> end_tokens() const noexcept;   // every token that ends a reply, ascending
+    std::span<const TokenId> end_tokens() const noexcept;  // every token that ends a reply, ascending
     bool is_end(TokenId id) const noexcept;
-    bool is_special(TokenId id) const noexcept;             // special or control
-    bool is_added(TokenId id) const noexcept;               // recognised under AddedTokens::all
-    bool adds_bos() const noexcept;                         // under AddBos::model_default
+    bool is_special(TokenId id) const noexcept;  // special or control
+    bool is_added(TokenId id) const noexcept;    // recognised under AddedTokens::all
+    bool adds_bos() const noexcept;              // under AddBos::model_default
 
     struct State;
     explicit Tokenizer(std::shared_ptr<const State> state) noexcept : state_(std::move(state)) {}
