@@ -22,8 +22,8 @@ struct Generation::State {
     KVCache cache;
     ForwardPass pass;
     SequenceId sequence{};
-    std::vector<TokenId> tokens;  // of the sequence; their keys and values are in the cache
-    std::vector<float> logits;    // [V] of the last of them, or empty
+    std::vector<TokenId> tokens = {};  // of the sequence; their keys and values are in the cache
+    std::vector<float> logits = {};    // [V] of the last of them, or empty
     // Lock-free, so that a signal handler may set it.
     std::unique_ptr<std::atomic<bool>> is_cancelled = std::make_unique<std::atomic<bool>>(false);
 
