@@ -7,6 +7,8 @@ class App;
 
 namespace mixtura::cli {
 
+void add_chat(CLI::App& app, int& exit_code);
+void add_complete(CLI::App& app, int& exit_code);
 void add_inspect(CLI::App& app, int& exit_code);
 
 }  // namespace mixtura::cli

@@ -21,6 +21,8 @@ int run(int argc, char** argv) {
     app.set_version_flag("--version", kVersion);
     app.require_subcommand(1);
     int exit_code = mixtura::cli::kExitOk;
+    mixtura::cli::add_chat(app, exit_code);
+    mixtura::cli::add_complete(app, exit_code);
     mixtura::cli::add_inspect(app, exit_code);
     try {
         app.parse(argc, argv);

@@ -28,6 +28,11 @@ void write_line(std::FILE* stream, std::string_view prefix, std::string_view sen
 
 void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
+void print_now(std::string_view text) {
+    print(text);
+    std::fflush(stdout);
+}
+
 int finish(int exit_code) {
     const bool is_written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
     if (is_written || exit_code != kExitOk) return exit_code;

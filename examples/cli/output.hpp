@@ -14,6 +14,9 @@ constexpr int kExitOk = 0, kExitFailure = 1, kExitUsage = 2, kExitInterrupted = 
 // Appends to stdout.
 void print(std::string_view text);
 
+// The same, on its way at once: for answers that stream.
+void print_now(std::string_view text);
+
 // Ends stdout.  Every command returns through here: a disk that is full or a pipe that is gone turns success into
 // failure.
 int finish(int exit_code);

@@ -1,0 +1,43 @@
+// Flags that every generating command shares.
+#pragma once
+
+#include <mixtura/chat.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace mixtura::cli {
+
+struct GenerateFlags {
+    std::optional<float> temperature, top_p, min_p, typical_p, repetition_penalty, presence_penalty, frequency_penalty;
+    std::optional<std::int32_t> top_k, no_repeat_ngram, logprobs;
+    std::optional<std::uint64_t> seed;
+    std::optional<std::int64_t> max_tokens;
+    std::vector<std::string> stop, logit_bias;  // bias: "ID=VALUE"
+    int threads = 0;
+    std::int64_t context = 0;
+    std::string cache_dtype = "f16";
+
+    Result<SamplingOptions> sampling() const;
+    StopOptions stop_options() const;
+    Result<GenerationOptions> generation() const;
+};
+
+void add_generate_flags(CLI::App& command, GenerateFlags& flags);
+
+// Opens a model with a progress bar on stderr where that is a terminal, and prints its warnings there.
+Result<Model> open_model(const std::string& path, int threads);
+
+// The path of the default model in the user's cache folder.
+std::string default_model_path();
+
+// "12.3 tokens/s, first token after 0.45 s, 18 tokens of 42 from the cache"
+std::string speed_text(const GenerationResult& result);
+
+}  // namespace mixtura::cli
