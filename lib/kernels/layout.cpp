@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/checked.hpp"
+#include "kernels/byte_bits.hpp"
 #include "kernels/quant/decode.hpp"
 #include "kernels/quant/little_endian.hpp"
 
@@ -16,29 +17,40 @@ std::int64_t row_bytes(DType dtype, std::int64_t columns) noexcept {
 
 void store_byte(std::byte* at, unsigned value) noexcept { *at = static_cast<std::byte>(value); }
 
-void or_byte(std::byte* at, unsigned bits) noexcept { *at |= static_cast<std::byte>(bits); }
-
-// A quantity of `width` bits of every operand, `per_byte` operands sharing a byte.
-void pack_bits(const PanelCodes& codes, unsigned from_bit, unsigned width, std::byte* packed) noexcept {
-    const std::size_t per_byte = 8 / width;
-    const unsigned mask = (1U << width) - 1U;
-    std::memset(packed, 0, static_cast<std::size_t>(kOperandBytes) * width);
-    for (std::size_t i = 0; i < 8; ++i) {
-        for (std::size_t p = 0; p < kOperandBytes; ++p) {
-            or_byte(packed + kOperandBytes * (i / per_byte) + p, (codes[i][p] >> from_bit & mask)
-                                                                     << width * (i % per_byte));
+// A quantity of kWidth bits of every operand, 8 / kWidth operands sharing a byte, lowest first.
+template <unsigned kWidth>
+void pack_bits(const PanelCodes& codes, unsigned from_bit, std::byte* packed) noexcept {
+    constexpr unsigned kPerByte = 8 / kWidth, kMask = (1U << kWidth) - 1U;
+    for (unsigned i = 0; i < 8; ++i) {
+        std::byte* at = packed + kOperandBytes * (i / kPerByte);
+        if (i % kPerByte == 0) {
+            detail::take_bits<kOperandBytes>(codes[i], from_bit, kMask, 0, at);
+        } else {
+            detail::add_bits<kOperandBytes>(codes[i], from_bit, kMask, kWidth * (i % kPerByte), at);
         }
     }
 }
 
-void unpack_bits(const std::byte* packed, unsigned from_bit, unsigned width, PanelCodes& codes) noexcept {
-    const std::size_t per_byte = 8 / width;
-    const unsigned mask = (1U << width) - 1U;
-    for (std::size_t i = 0; i < 8; ++i) {
-        for (std::size_t p = 0; p < kOperandBytes; ++p) {
-            const auto byte = std::to_integer<unsigned>(packed[kOperandBytes * (i / per_byte) + p]);
-            codes[i][p] = static_cast<std::uint8_t>(codes[i][p] | (byte >> width * (i % per_byte) & mask) << from_bit);
-        }
+template <unsigned kWidth>
+void unpack_bits(const std::byte* packed, unsigned to_bit, PanelCodes& codes) noexcept {
+    constexpr unsigned kPerByte = 8 / kWidth, kMask = (1U << kWidth) - 1U;
+    for (unsigned i = 0; i < 8; ++i) {
+        detail::add_bits<kOperandBytes>(packed + kOperandBytes * (i / kPerByte), kWidth * (i % kPerByte), kMask, to_bit,
+                                        codes[i]);
+    }
+}
+
+// Operand i in the low halves of vector i, operand 4 + i in its high halves.
+void pack_nibbles(const PanelCodes& codes, std::byte* packed) noexcept {
+    for (unsigned i = 0; i < 4; ++i) {
+        detail::take_bits<kOperandBytes>(codes[i], 0, 0xF, 0, packed + kOperandBytes * i);
+        detail::add_bits<kOperandBytes>(codes[4 + i], 0, 0xF, 4, packed + kOperandBytes * i);
+    }
+}
+
+void unpack_nibbles(const std::byte* packed, PanelCodes& codes) noexcept {
+    for (unsigned i = 0; i < 8; ++i) {
+        detail::add_bits<kOperandBytes>(packed + kOperandBytes * (i % 4), 4 * (i / 4), 0xF, 0, codes[i]);
     }
 }
 
@@ -58,8 +70,9 @@ void pack_unit(const IntegerFormat& format, const IntegerPanel& panel, const Int
         std::byte* at = out + panel.header_bytes + static_cast<std::int64_t>(block) * panel.block_bytes;
         PanelCodes codes;
         for (std::size_t r = 0; r < kPanelRows; ++r) {
-            for (std::size_t k = 0; k < kBlockColumns; ++k)
-                codes[k / 4][4 * r + k % 4] = units[r].codes[kBlockColumns * block + k];
+            for (std::size_t i = 0; i < 8; ++i) {  // four columns a word
+                std::memcpy(codes[i] + 4 * r, units[r].codes + kBlockColumns * block + 4 * i, 4);
+            }
             for (std::size_t j = 0; format.has_group_codes && j < groups_per_block; ++j) {
                 const std::size_t group = groups_per_block * block + j;
                 const auto scale = static_cast<std::uint8_t>(units[r].scales[group]);
@@ -79,9 +92,13 @@ void pack_integer(const IntegerFormat& format, const std::byte* rows, std::int64
     const std::int64_t stride = row_bytes(format.dtype, columns), block_bytes = dtype_info(format.dtype).block_bytes;
     for (std::int64_t first = 0; first < row_count; first += kPanelRows) {
         for (std::int64_t u = 0; u < columns / format.unit_columns; ++u) {
-            IntegerUnit units[kPanelRows] = {};
-            for (std::int64_t r = 0; r < kPanelRows && first + r < row_count; ++r) {
-                read_unit(format, rows + (first + r) * stride + u * block_bytes, units[r]);
+            IntegerUnit units[kPanelRows];
+            for (std::int64_t r = 0; r < kPanelRows; ++r) {
+                if (first + r < row_count) {
+                    read_unit(format, rows + (first + r) * stride + u * block_bytes, units[r]);
+                } else {
+                    units[r] = {};
+                }
             }
             pack_unit(format, panel, units, out);
             out += panel.unit_bytes;
@@ -89,22 +106,19 @@ void pack_integer(const IntegerFormat& format, const std::byte* rows, std::int64
     }
 }
 
-void pack_plain(std::int64_t element_bytes, const std::byte* rows, std::int64_t row_count, std::int64_t columns,
-                std::byte* out) noexcept {
-    const auto bytes = static_cast<std::size_t>(element_bytes);
+// kBytes a element.
+template <std::size_t kBytes>
+void pack_plain(const std::byte* rows, std::int64_t row_count, std::int64_t columns, std::byte* out) noexcept {
+    constexpr auto kStep = static_cast<std::int64_t>(kBytes);
     for (std::int64_t first = 0; first < row_count; first += kPanelRows) {
-        for (std::int64_t r = 0; r < kPanelRows; ++r) {
-            const std::byte* row = rows + (first + r) * columns * element_bytes;
-            for (std::int64_t k = 0; k < columns; ++k) {
-                std::byte* at = out + (k * kPanelRows + r) * element_bytes;
-                if (first + r < row_count) {
-                    std::memcpy(at, row + k * element_bytes, bytes);
-                } else {
-                    std::memset(at, 0, bytes);
-                }
-            }
+        const std::byte* panel_rows = rows + first * columns * kStep;
+        const std::int64_t count = row_count - first < kPanelRows ? row_count - first : kPanelRows;
+        for (std::int64_t k = 0; k < columns; ++k, out += kPanelRows * kStep) {
+            for (std::int64_t r = 0; r < count; ++r)
+                std::memcpy(out + r * kStep, panel_rows + (r * columns + k) * kStep, kBytes);
+            if (count < kPanelRows)
+                std::memset(out + count * kStep, 0, static_cast<std::size_t>(kPanelRows - count) * kBytes);
         }
-        out += kPanelRows * columns * element_bytes;
     }
 }
 
@@ -142,7 +156,9 @@ void pack_rows(DType dtype, const std::byte* file_rows, std::int64_t rows, std::
     if (rows <= 0 || columns <= 0) return;
     switch (panel_kind(dtype)) {
         case PanelKind::integer: return pack_integer(*integer_format(dtype), file_rows, rows, columns, packed);
-        case PanelKind::plain: return pack_plain(dtype_info(dtype).block_bytes, file_rows, rows, columns, packed);
+        case PanelKind::plain:
+            return dtype == DType::f32 ? pack_plain<4>(file_rows, rows, columns, packed)
+                                       : pack_plain<2>(file_rows, rows, columns, packed);
         case PanelKind::file_rows:
             std::memcpy(packed, file_rows, static_cast<std::size_t>(rows * row_bytes(dtype, columns)));
     }
@@ -150,37 +166,25 @@ void pack_rows(DType dtype, const std::byte* file_rows, std::int64_t rows, std::
 
 void pack_codes(int bits, const PanelCodes& codes, std::byte* packed) noexcept {
     switch (bits) {
-        case 2: return pack_bits(codes, 0, 2, packed);
-        case 3: pack_bits(codes, 0, 2, packed); return pack_bits(codes, 2, 1, packed + 2 * kOperandBytes);
-        case 8: return pack_bits(codes, 0, 8, packed);
-        default: break;
+        case 2: return pack_bits<2>(codes, 0, packed);
+        case 3: pack_bits<2>(codes, 0, packed); return pack_bits<1>(codes, 2, packed + 2 * kOperandBytes);
+        case 5: pack_nibbles(codes, packed); return pack_bits<1>(codes, 4, packed + 4 * kOperandBytes);
+        case 6: pack_nibbles(codes, packed); return pack_bits<2>(codes, 4, packed + 4 * kOperandBytes);
+        case 8: std::memcpy(packed, codes, sizeof codes); return;
+        default: return pack_nibbles(codes, packed);
     }
-    for (std::size_t i = 0; i < 4; ++i) {
-        for (std::size_t p = 0; p < kOperandBytes; ++p) {
-            store_byte(packed + kOperandBytes * i + p, (codes[i][p] & 0xFU) | (codes[4 + i][p] & 0xFU) << 4);
-        }
-    }
-    if (bits == 5) pack_bits(codes, 4, 1, packed + 4 * kOperandBytes);
-    if (bits == 6) pack_bits(codes, 4, 2, packed + 4 * kOperandBytes);
 }
 
 void unpack_codes(int bits, const std::byte* packed, PanelCodes& codes) noexcept {
     std::memset(codes, 0, sizeof codes);
     switch (bits) {
-        case 2: return unpack_bits(packed, 0, 2, codes);
-        case 3: unpack_bits(packed, 0, 2, codes); return unpack_bits(packed + 2 * kOperandBytes, 2, 1, codes);
-        case 8: return unpack_bits(packed, 0, 8, codes);
-        default: break;
+        case 2: return unpack_bits<2>(packed, 0, codes);
+        case 3: unpack_bits<2>(packed, 0, codes); return unpack_bits<1>(packed + 2 * kOperandBytes, 2, codes);
+        case 5: unpack_nibbles(packed, codes); return unpack_bits<1>(packed + 4 * kOperandBytes, 4, codes);
+        case 6: unpack_nibbles(packed, codes); return unpack_bits<2>(packed + 4 * kOperandBytes, 4, codes);
+        case 8: std::memcpy(codes, packed, sizeof codes); return;
+        default: return unpack_nibbles(packed, codes);
     }
-    for (std::size_t i = 0; i < 4; ++i) {
-        for (std::size_t p = 0; p < kOperandBytes; ++p) {
-            const auto byte = std::to_integer<unsigned>(packed[kOperandBytes * i + p]);
-            codes[i][p] = byte & 0xFU;
-            codes[4 + i][p] = static_cast<std::uint8_t>(byte >> 4);
-        }
-    }
-    if (bits == 5) unpack_bits(packed + 4 * kOperandBytes, 4, 1, codes);
-    if (bits == 6) unpack_bits(packed + 4 * kOperandBytes, 4, 2, codes);
 }
 
 }  // namespace mixtura

@@ -24,17 +24,16 @@ float integer_output(const IntegerFormat& format, const std::vector<IntegerUnit>
     for (const IntegerUnit& unit : row) {
         for (std::size_t first = 0; first < static_cast<std::size_t>(format.unit_columns);
              first += kBlockColumns, ++x) {
-            float dot[2] = {}, scale[2] = {}, minimum[2] = {};
             for (std::size_t j = 0; j < groups; ++j) {
-                int sum = 0;
-                for (std::size_t k = 0; k < group; ++k) {
-                    sum += integer_value(format, unit.codes[first + j * group + k]) * x->q[j * group + k];
+                int sum = 0, activation_sum = 0;
+                for (std::size_t k = j * group; k < (j + 1) * group; ++k) {
+                    sum += integer_value(format, unit.codes[first + k]) * x->q[k];
+                    activation_sum += x->q[k];
                 }
-                dot[j] = static_cast<float>(sum);
-                scale[j] = group_scale(format, unit.d, unit.scales[first / group + j]);
-                if (format.has_minimum) minimum[j] = group_minimum(format, unit.dmin, unit.minimums[first / group + j]);
+                const float scale = group_scale(format, unit.d, unit.scales[first / group + j]);
+                const float minimum = group_minimum(format, unit.dmin, unit.minimums[first / group + j]);
+                y = add_group(format, sum, scale, minimum, x->d, x->d * static_cast<float>(activation_sum), y);
             }
-            y = std::fma(block_term(dot[0], dot[1], scale, minimum, groups == 2, format.has_minimum, *x), x->d, y);
         }
     }
     return y;

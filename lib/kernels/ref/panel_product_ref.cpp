@@ -45,21 +45,21 @@ void read_panel_block(const IntegerFormat& format, const IntegerPanel& panel, co
     }
 }
 
-float dot(const PanelBlock& block, std::size_t row, const std::int8_t* q, std::size_t first,
-          std::size_t last) noexcept {
+int dot(const PanelBlock& block, std::size_t row, const std::int8_t* q, std::size_t first, std::size_t last) noexcept {
     int sum = 0;
     for (std::size_t k = first; k < last; ++k) sum += block.q[k][row] * q[k];
-    return static_cast<float>(sum);
+    return sum;
 }
 
 }  // namespace
 
-float block_term(float dot0, float dot1, const float* scale, const float* minimum, bool two_groups, bool has_minimum,
-                 const ActivationBlock& x) noexcept {
-    if (!two_groups) return has_minimum ? std::fma(dot0, scale[0], -(minimum[0] * x.sum)) : dot0 * scale[0];
-    if (!has_minimum) return std::fma(dot1, scale[1], dot0 * scale[0]);
-    const float offset = std::fma(minimum[1], x.sum_high, minimum[0] * x.sum_low);
-    return std::fma(dot1, scale[1], std::fma(dot0, scale[0], -offset));
+float add_group(const IntegerFormat& format, std::int32_t sum, float scale, float minimum, float d, float scaled_sum,
+                float y) noexcept {
+    const float term = format.has_exponent_scale
+                           ? static_cast<float>(sum) * scale
+                           : std::fma(kSumBase + static_cast<float>(sum), scale, -(kSumBase * scale));
+    y = std::fma(term, d, y);
+    return format.has_minimum ? std::fma(-minimum, scaled_sum, y) : y;
 }
 
 template <DType kDType>
@@ -79,12 +79,15 @@ void product_integer(const PanelProduct& product) noexcept {
                 const ActivationBlock& x = static_cast<const ActivationBlock*>(product.x[t])[b];
                 float* y = product.y[t] + p * kPanelRows;
                 for (std::size_t r = 0; r < kPanelRows; ++r) {
-                    const float dot0 = dot(block, r, x.q, 0, two_groups ? 16 : 32);
-                    const float dot1 = two_groups ? dot(block, r, x.q, 16, 32) : 0.0F;
-                    const float scale[2] = {block.scale[0][r], block.scale[1][r]};
-                    const float minimum[2] = {block.minimum[0][r], block.minimum[1][r]};
-                    const float term = block_term(dot0, dot1, scale, minimum, two_groups, format.has_minimum, x);
-                    y[r] = std::fma(term, x.d, y[r]);
+                    if (!two_groups) {
+                        y[r] = add_group(format, dot(block, r, x.q, 0, 32), block.scale[0][r], block.minimum[0][r], x.d,
+                                         x.scaled_sum, y[r]);
+                        continue;
+                    }
+                    y[r] = add_group(format, dot(block, r, x.q, 0, 16), block.scale[0][r], block.minimum[0][r], x.d,
+                                     x.scaled_sum_low, y[r]);
+                    y[r] = add_group(format, dot(block, r, x.q, 16, 32), block.scale[1][r], block.minimum[1][r], x.d,
+                                     x.scaled_sum_high, y[r]);
                 }
             }
         }

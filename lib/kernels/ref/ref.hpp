@@ -2,6 +2,7 @@
 // that every vector kernel is tested against for equal bits.
 #pragma once
 
+#include "kernels/integer_format.hpp"
 #include "kernels/kernel_table.hpp"
 #include "kernels/quant/half.hpp"
 #include "kernels/quant/little_endian.hpp"
@@ -23,9 +24,10 @@ inline float load_plain(DType dtype, const std::byte* bytes, std::size_t index) 
 void load_row(DType dtype, const std::byte* row, std::int64_t count, float* out) noexcept;
 void store_row(DType dtype, const float* x, std::int64_t count, std::byte* out) noexcept;
 
-// The term of 32 columns in the product of integer formats; dot1, scale[1] and minimum[1] count only with two groups.
-float block_term(float dot0, float dot1, const float* scale, const float* minimum, bool two_groups, bool has_minimum,
-                 const ActivationBlock& x) noexcept;
+// y with one group of columns added: `sum` the exact Σ q_w · q, scale and minimum of the weights, `scaled_sum` the
+// activations' d · Σ q of the same columns.
+float add_group(const IntegerFormat& format, std::int32_t sum, float scale, float minimum, float d, float scaled_sum,
+                float y) noexcept;
 
 // s = dot · scale; cap · tanh(s / cap) where there is a cap; + slope · (position of the key - position of the query).
 float attention_score(float dot, float scale, float soft_cap, float slope, float distance) noexcept;

@@ -18,27 +18,26 @@ void quantise_row(const float* x, std::int64_t columns, ActivationBlock* blocks)
     constexpr float kRound = 0x1.8p23F;
     for (std::int64_t b = 0; b < columns / 32; ++b, x += 32) {
         ActivationBlock block{};
+        float d = 0.0F;
+        int sums[2] = {};
         std::uint32_t largest = 0;
         for (int k = 0; k < 32; ++k) {
             const std::uint32_t magnitude = f32_bits(x[k]) & 0x7FFF'FFFFU;
             largest = magnitude > largest ? magnitude : largest;
         }
         if (largest >= kF32Infinity) {
-            block.d = std::numeric_limits<float>::quiet_NaN();
+            d = std::numeric_limits<float>::quiet_NaN();
         } else if (f32_from_bits(largest) >= kActivationTiny) {
             const float maximum = f32_from_bits(largest);
             const float inverse = 127.0F / maximum;
-            block.d = maximum / 127.0F;
-            int sums[2] = {};
+            d = maximum / 127.0F;
             for (int k = 0; k < 32; ++k) {
                 const float rounded = (x[k] * inverse + kRound) - kRound;
                 block.q[k] = static_cast<std::int8_t>(rounded);
                 sums[k / 16] += block.q[k];
             }
-            block.sum_low = static_cast<float>(sums[0]);
-            block.sum_high = static_cast<float>(sums[1]);
-            block.sum = static_cast<float>(sums[0] + sums[1]);
         }
+        set_sums(block, d, sums[0], sums[1]);
         blocks[b] = block;
     }
 }

@@ -13,9 +13,9 @@
 namespace mixtura::avx512 {
 namespace {
 
-using detail::bytes_of;
 using detail::kFormat;
-using detail::kOffset;
+using detail::kHasOffset;
+using detail::kLift;
 using detail::kPanel;
 using detail::kTwoGroups;
 
@@ -48,62 +48,68 @@ MIXTURA_TILE __m512 exponent_lanes(const std::byte* at) {
         _mm512_mask_blend_epi32(_mm512_cmplt_epi32_mask(e, _mm512_set1_epi32(2)), normal, subnormal));
 }
 
-// (vector shifted left by kShift, or right where it is negative) & mask | low, on bytes: mask drops what crosses them.
 template <int kShift>
-MIXTURA_TILE __m512i with_bits(__m512i low, __m512i vector, __m512i mask) {
-    __m512i moved = vector;
-    if constexpr (kShift > 0) moved = _mm512_slli_epi16(vector, kShift);
-    if constexpr (kShift < 0) moved = _mm512_srli_epi16(vector, -kShift);
-    return _mm512_ternarylogic_epi32(moved, mask, low, 0xEA);  // (a & b) | c
+MIXTURA_TILE __m512i shifted(__m512i vector) {
+    if constexpr (kShift > 0) return _mm512_slli_epi16(vector, kShift);
+    if constexpr (kShift < 0) return _mm512_srli_epi16(vector, -kShift);
+    return vector;
+}
+// Bytes shifted left by kShift, or right where it is negative; kMask drops what crosses from one byte into the next.
+template <int kShift, int kMask>
+MIXTURA_TILE __m512i bits_of(__m512i vector) {
+    return _mm512_and_si512(shifted<kShift>(vector), _mm512_set1_epi8(static_cast<char>(kMask)));
+}
+template <int kShift, int kMask>
+MIXTURA_TILE __m512i with_bits(__m512i low, __m512i vector) {
+    // (a & b) | c
+    return _mm512_ternarylogic_epi32(shifted<kShift>(vector), _mm512_set1_epi8(static_cast<char>(kMask)), low, 0xEA);
 }
 
 // layout.hpp says where the bits are.
 template <DType kDType>
 MIXTURA_TILE void unpack(const std::byte* codes, __m512i (&u)[8]) {
-    constexpr int kBits = kFormat<kDType>.code_bits;
+    constexpr int kBits = kFormat<kDType>.code_bits, kUp = kLift<kDType>;
     if constexpr (kBits == 8) {
         MIXTURA_UNROLL
         for (int i = 0; i < 8; ++i) u[i] = load_64(codes + 64 * i);
     } else if constexpr (kBits == 2 || kBits == 3) {
-        const __m512i three = _mm512_set1_epi8(3);
         MIXTURA_UNROLL
         for (int h = 0; h < 2; ++h) {
             const __m512i v = load_64(codes + 64 * h);
-            u[4 * h] = _mm512_and_si512(v, three);
-            u[4 * h + 1] = _mm512_and_si512(_mm512_srli_epi16(v, 2), three);
-            u[4 * h + 2] = _mm512_and_si512(_mm512_srli_epi16(v, 4), three);
-            u[4 * h + 3] = _mm512_and_si512(_mm512_srli_epi16(v, 6), three);
+            u[4 * h] = bits_of<kUp, 3 << kUp>(v);
+            u[4 * h + 1] = bits_of<kUp - 2, 3 << kUp>(v);
+            u[4 * h + 2] = bits_of<kUp - 4, 3 << kUp>(v);
+            u[4 * h + 3] = bits_of<kUp - 6, 3 << kUp>(v);
         }
     } else {
-        const __m512i fifteen = _mm512_set1_epi8(15);
         MIXTURA_UNROLL
         for (int i = 0; i < 4; ++i) {
             const __m512i v = load_64(codes + 64 * i);
-            u[i] = _mm512_and_si512(v, fifteen);
-            u[4 + i] = _mm512_and_si512(_mm512_srli_epi16(v, 4), fifteen);
+            u[i] = bits_of<kUp, 15 << kUp>(v);
+            u[4 + i] = bits_of<kUp - 4, 15 << kUp>(v);
         }
     }
     if constexpr (kBits == 3 || kBits == 5) {
-        constexpr int kPlace = kBits - 1;
-        const __m512i bit = _mm512_set1_epi8(1 << kPlace), v = load_64(codes + 64 * kPlace);
-        u[0] = with_bits<kPlace>(u[0], v, bit);
-        u[1] = with_bits<kPlace - 1>(u[1], v, bit);
-        u[2] = with_bits<kPlace - 2>(u[2], v, bit);
-        u[3] = with_bits<kPlace - 3>(u[3], v, bit);
-        u[4] = with_bits<kPlace - 4>(u[4], v, bit);
-        u[5] = with_bits<kPlace - 5>(u[5], v, bit);
-        u[6] = with_bits<kPlace - 6>(u[6], v, bit);
-        u[7] = with_bits<kPlace - 7>(u[7], v, bit);
+        constexpr int kPlace = kBits - 1, kTo = kPlace + kUp, kBit = 1 << kTo;
+        const __m512i v = load_64(codes + 64 * kPlace);
+        u[0] = with_bits<kTo, kBit>(u[0], v);
+        u[1] = with_bits<kTo - 1, kBit>(u[1], v);
+        u[2] = with_bits<kTo - 2, kBit>(u[2], v);
+        u[3] = with_bits<kTo - 3, kBit>(u[3], v);
+        u[4] = with_bits<kTo - 4, kBit>(u[4], v);
+        u[5] = with_bits<kTo - 5, kBit>(u[5], v);
+        u[6] = with_bits<kTo - 6, kBit>(u[6], v);
+        u[7] = with_bits<kTo - 7, kBit>(u[7], v);
     }
     if constexpr (kBits == 6) {
-        const __m512i bits = _mm512_set1_epi8(0x30);
+        constexpr int kTo = 4 + kUp, kPair = 3 << kTo;
         MIXTURA_UNROLL
         for (int h = 0; h < 2; ++h) {
             const __m512i v = load_64(codes + 64 * (4 + h));
-            u[4 * h] = with_bits<4>(u[4 * h], v, bits);
-            u[4 * h + 1] = with_bits<2>(u[4 * h + 1], v, bits);
-            u[4 * h + 2] = with_bits<0>(u[4 * h + 2], v, bits);
-            u[4 * h + 3] = with_bits<-2>(u[4 * h + 3], v, bits);
+            u[4 * h] = with_bits<kTo, kPair>(u[4 * h], v);
+            u[4 * h + 1] = with_bits<kTo - 2, kPair>(u[4 * h + 1], v);
+            u[4 * h + 2] = with_bits<kTo - 4, kPair>(u[4 * h + 2], v);
+            u[4 * h + 3] = with_bits<kTo - 6, kPair>(u[4 * h + 3], v);
         }
     }
     if constexpr (kFormat<kDType>.steps != nullptr) {
@@ -114,9 +120,10 @@ MIXTURA_TILE void unpack(const std::byte* codes, __m512i (&u)[8]) {
     }
 }
 
-// s and m of the groups of 32 columns; m with the sign the file has (q4_1, q5_1: minus the formula's).
+// s / 2^kLift (in `d` already), -kSumBase · s / 2^kLift, and m of the groups of 32 columns; m with the sign the file
+// has (q4_1, q5_1: minus the formula's).
 struct Scales {
-    __m512 scale[2], minimum[2];
+    __m512 scale[2], base[2], minimum[2];
 };
 template <DType kDType>
 MIXTURA_TILE void read_scales(__m512 d, __m512 dmin, const std::byte* group_codes, Scales& s) {
@@ -139,46 +146,60 @@ MIXTURA_TILE void read_scales(__m512 d, __m512 dmin, const std::byte* group_code
     }
 }
 
-// The exact Σ q_w · q as f32: Σ u · q, less offset · Σ q.
 template <DType kDType>
-MIXTURA_TILE __m512 without_offset(__m512i sum, float activation_sum) {
-    const __m512 x = _mm512_cvtepi32_ps(sum);
-    if constexpr (kOffset<kDType> == 0) return x;
-    return _mm512_fnmadd_ps(_mm512_set1_ps(static_cast<float>(kOffset<kDType>)), _mm512_set1_ps(activation_sum), x);
+MIXTURA_TILE void set_bases(Scales& s) {
+    s.base[0] = _mm512_mul_ps(_mm512_set1_ps(-kSumBase), s.scale[0]);
+    if constexpr (kTwoGroups<kDType>) s.base[1] = _mm512_mul_ps(_mm512_set1_ps(-kSumBase), s.scale[1]);
 }
 
-// The term t of README.md's table for 32 columns of 16 rows.
-template <DType kDType, bool kTwoChains>
-MIXTURA_TILE __m512 block_term(const __m512i (&u)[8], const Scales& s, const ActivationBlock& x) {
-    const __m512i zero = _mm512_setzero_si512();
-    __m512i low = zero, high = zero;
-    constexpr bool kSplit = kTwoGroups<kDType> || kTwoChains;
-    MIXTURA_UNROLL
-    for (int i = 0; i < 4; ++i) {
-        low = dot(low, u[i], x.q + 4 * i);
-        if constexpr (kSplit) high = dot(high, u[4 + i], x.q + 16 + 4 * i);
-    }
-    if constexpr (kTwoGroups<kDType>) {
-        const __m512 x0 = without_offset<kDType>(low, x.sum_low), x1 = without_offset<kDType>(high, x.sum_high);
-        if constexpr (!kFormat<kDType>.has_minimum) {
-            return _mm512_fmadd_ps(x1, s.scale[1], _mm512_mul_ps(x0, s.scale[0]));
-        } else {
-            const __m512 offset = _mm512_fmadd_ps(s.minimum[1], _mm512_set1_ps(x.sum_high),
-                                                  _mm512_mul_ps(s.minimum[0], _mm512_set1_ps(x.sum_low)));
-            return _mm512_fmadd_ps(x1, s.scale[1], _mm512_fmsub_ps(x0, s.scale[0], offset));
-        }
+// What the sum of a group starts at: kSumBase as an integer, less what the offset adds.
+template <DType kDType>
+MIXTURA_TILE __m512i start_of(const std::int32_t& start) {
+    return _mm512_set1_epi32(kHasOffset<kDType> ? start : kSumBaseBits);
+}
+
+// add_group of ref/, 16 rows at once.
+template <DType kDType, int kGroup>
+MIXTURA_TILE __m512 add_group(__m512i sum, const Scales& s, float d, float scaled_sum, __m512 y) {
+    constexpr const IntegerFormat& kF = kFormat<kDType>;
+    __m512 term;
+    if constexpr (kF.has_exponent_scale) {
+        term = _mm512_mul_ps(_mm512_sub_ps(_mm512_castsi512_ps(sum), _mm512_set1_ps(kSumBase)), s.scale[kGroup]);
     } else {
-        if constexpr (kSplit) {
+        term = _mm512_fmadd_ps(_mm512_castsi512_ps(sum), s.scale[kGroup], s.base[kGroup]);
+    }
+    y = _mm512_fmadd_ps(term, _mm512_set1_ps(d), y);
+    if constexpr (!kF.has_minimum) return y;
+    if constexpr (kF.has_group_codes) return _mm512_fnmadd_ps(s.minimum[kGroup], _mm512_set1_ps(scaled_sum), y);
+    return _mm512_fmadd_ps(s.minimum[kGroup], _mm512_set1_ps(scaled_sum), y);
+}
+
+// 32 columns more of 16 rows.
+template <DType kDType, bool kTwoChains>
+MIXTURA_TILE __m512 add_block(const __m512i (&u)[8], const Scales& s, const ActivationBlock& x, __m512 y) {
+    if constexpr (kTwoGroups<kDType>) {
+        __m512i low = start_of<kDType>(x.start_low), high = start_of<kDType>(x.start_high);
+        MIXTURA_UNROLL
+        for (int i = 0; i < 4; ++i) {
+            low = dot(low, u[i], x.q + 4 * i);
+            high = dot(high, u[4 + i], x.q + 16 + 4 * i);
+        }
+        y = add_group<kDType, 0>(low, s, x.d, x.scaled_sum_low, y);
+        return add_group<kDType, 1>(high, s, x.d, x.scaled_sum_high, y);
+    } else {
+        __m512i low = start_of<kDType>(x.start), high = _mm512_setzero_si512();
+        MIXTURA_UNROLL
+        for (int i = 0; i < 4; ++i) {
+            low = dot(low, u[i], x.q + 4 * i);
+            if constexpr (kTwoChains) high = dot(high, u[4 + i], x.q + 16 + 4 * i);
+        }
+        if constexpr (kTwoChains) {
             low = _mm512_add_epi32(low, high);
         } else {
             MIXTURA_UNROLL
             for (int i = 4; i < 8; ++i) low = dot(low, u[i], x.q + 4 * i);
         }
-        const __m512 x0 = without_offset<kDType>(low, x.sum);
-        if constexpr (!kFormat<kDType>.has_minimum) return _mm512_mul_ps(x0, s.scale[0]);
-        const __m512 offset = _mm512_mul_ps(s.minimum[0], _mm512_set1_ps(x.sum));
-        if constexpr (kFormat<kDType>.has_group_codes) return _mm512_fmsub_ps(x0, s.scale[0], offset);
-        return _mm512_fmadd_ps(x0, s.scale[0], offset);
+        return add_group<kDType, 0>(low, s, x.d, x.scaled_sum, y);
     }
 }
 
@@ -192,7 +213,8 @@ MIXTURA_TARGET_AVX512_VNNI void tile(const std::byte* panel, std::int64_t, std::
     for (int t = 0; t < kTokens; ++t) f[t] = _mm512_setzero_ps();
     std::int64_t offset_bytes = 0;  // of this block in a row of ActivationBlocks
     for (std::int64_t k = 0; k < columns; k += kF.unit_columns, panel += kP.unit_bytes) {
-        const __m512 d = kF.has_exponent_scale ? exponent_lanes(panel) : f16_lanes(panel);
+        __m512 d = kF.has_exponent_scale ? exponent_lanes(panel) : f16_lanes(panel);
+        if constexpr (kLift<kDType> != 0) d = _mm512_mul_ps(d, _mm512_set1_ps(1.0F / (1 << kLift<kDType>)));
         const __m512 dmin = kF.has_minimum ? f16_lanes(panel + kP.minimum_bytes) : d;
         const std::byte* block = panel + kP.header_bytes;
         for (std::int64_t b = 0; b < kF.unit_columns / kBlockColumns; ++b, block += kP.block_bytes) {
@@ -202,14 +224,14 @@ MIXTURA_TARGET_AVX512_VNNI void tile(const std::byte* panel, std::int64_t, std::
             }
             Scales scales;
             read_scales<kDType>(d, dmin, block, scales);
+            set_bases<kDType>(scales);
             __m512i u[8];
             unpack<kDType>(block + kP.group_code_bytes, u);
             MIXTURA_UNROLL
             for (int t = 0; t < kTokens; ++t) {
                 const auto& activations =
                     *reinterpret_cast<const ActivationBlock*>(static_cast<const std::byte*>(x[t]) + offset_bytes);
-                const __m512 term = block_term<kDType, (kTokens < 4)>(u, scales, activations);
-                f[t] = _mm512_fmadd_ps(term, _mm512_set1_ps(activations.d), f[t]);
+                f[t] = add_block<kDType, (kTokens < 4)>(u, scales, activations, f[t]);
             }
             offset_bytes += static_cast<std::int64_t>(sizeof(ActivationBlock));
         }

@@ -197,7 +197,8 @@ MIXTURA_LANES int sum_epi32(__m256i a) {
 
 // 32 floats to an ActivationBlock's q, d and sums; see quantise_row in ref/rows_ref.cpp.
 struct Quantised {
-    float d, sum_low, sum_high;
+    float d;
+    int sum_low, sum_high;
 };
 MIXTURA_LANES Quantised quantise(const float* x, float tiny, std::int8_t* q) {
     const __m256i sign = _mm256_set1_epi32(0x7FFF'FFFF);
@@ -215,7 +216,7 @@ MIXTURA_LANES Quantised quantise(const float* x, float tiny, std::int8_t* q) {
     const float maximum = _mm_cvtss_f32(_mm_castsi128_ps(one));
     if (largest >= 0x7F80'0000U || maximum < tiny) {
         _mm256_storeu_si256(reinterpret_cast<__m256i*>(q), _mm256_setzero_si256());
-        return {largest >= 0x7F80'0000U ? __builtin_nanf("") : 0.0F, 0.0F, 0.0F};
+        return {largest >= 0x7F80'0000U ? __builtin_nanf("") : 0.0F, 0, 0};
     }
     const __m256 inverse = _mm256_set1_ps(127.0F / maximum);
     __m256i whole[4];
@@ -227,8 +228,8 @@ MIXTURA_LANES Quantised quantise(const float* x, float tiny, std::int8_t* q) {
     const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
     const __m256i bytes = _mm256_permutevar8x32_epi32(_mm256_packs_epi16(words_low, words_high), order);
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(q), bytes);
-    return {maximum / 127.0F, static_cast<float>(sum_epi32(_mm256_add_epi32(whole[0], whole[1]))),
-            static_cast<float>(sum_epi32(_mm256_add_epi32(whole[2], whole[3])))};
+    return {maximum / 127.0F, sum_epi32(_mm256_add_epi32(whole[0], whole[1])),
+            sum_epi32(_mm256_add_epi32(whole[2], whole[3]))};
 }
 
 }  // namespace mixtura::avx2

@@ -136,7 +136,8 @@ MIXTURA_LANES void store_pairs(float* x, Lanes even, Lanes odd) {
 
 // 32 floats to an ActivationBlock's q, d and sums; see quantise_row in ref/rows_ref.cpp.
 struct Quantised {
-    float d, sum_low, sum_high;
+    float d;
+    int sum_low, sum_high;
 };
 MIXTURA_LANES Quantised quantise(const float* x, float tiny, std::int8_t* q) {
     const __m512 low = load(x), high = load(x + 16);
@@ -147,15 +148,14 @@ MIXTURA_LANES Quantised quantise(const float* x, float tiny, std::int8_t* q) {
     const float maximum = _mm_cvtss_f32(_mm_castsi128_ps(_mm_cvtsi32_si128(static_cast<int>(largest))));
     if (largest >= 0x7F80'0000U || maximum < tiny) {
         _mm256_storeu_si256(reinterpret_cast<__m256i*>(q), _mm256_setzero_si256());
-        return {largest >= 0x7F80'0000U ? __builtin_nanf("") : 0.0F, 0.0F, 0.0F};
+        return {largest >= 0x7F80'0000U ? __builtin_nanf("") : 0.0F, 0, 0};
     }
     const __m512 inverse = _mm512_set1_ps(127.0F / maximum);
     const __m512i whole_low = _mm512_cvtps_epi32(_mm512_mul_ps(low, inverse));
     const __m512i whole_high = _mm512_cvtps_epi32(_mm512_mul_ps(high, inverse));
     _mm_storeu_si128(reinterpret_cast<__m128i*>(q), _mm512_cvtepi32_epi8(whole_low));
     _mm_storeu_si128(reinterpret_cast<__m128i*>(q + 16), _mm512_cvtepi32_epi8(whole_high));
-    return {maximum / 127.0F, static_cast<float>(_mm512_reduce_add_epi32(whole_low)),
-            static_cast<float>(_mm512_reduce_add_epi32(whole_high))};
+    return {maximum / 127.0F, _mm512_reduce_add_epi32(whole_low), _mm512_reduce_add_epi32(whole_high)};
 }
 
 }  // namespace mixtura::avx512

@@ -49,10 +49,7 @@ MIXTURA_BODY_INLINE float inverse_root(float x) { return 1.0F / _mm_cvtss_f32(_m
 MIXTURA_BODY void quantise_row(const float* x, std::int64_t columns, ActivationBlock* blocks) noexcept {
     for (std::int64_t b = 0; b < columns / 32; ++b) {
         const Quantised block = quantise(x + 32 * b, kActivationTiny, blocks[b].q);
-        blocks[b].d = block.d;
-        blocks[b].sum = block.sum_low + block.sum_high;
-        blocks[b].sum_low = block.sum_low;
-        blocks[b].sum_high = block.sum_high;
+        set_sums(blocks[b], block.d, block.sum_low, block.sum_high);
     }
 }
 

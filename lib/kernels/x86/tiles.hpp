@@ -2,6 +2,8 @@
 // cutting of tokens into tiles.
 #pragma once
 
+#include <bit>
+
 #include "kernels/kernel_table.hpp"
 #include "kernels/layout.hpp"
 
@@ -12,16 +14,19 @@ inline constexpr IntegerFormat kFormat = *integer_format(kDType);
 template <DType kDType>
 inline constexpr IntegerPanel kPanel = integer_panel(kFormat<kDType>);
 
-// Codes reach the multiplier as unsigned bytes u = q + kOffset; the sums of q come from Σ u · x - kOffset · Σ x.
+// Codes with an offset reach the sums lifted to u · 2^kLift = (q + offset) · 2^kLift with offset · 2^kLift = 128, and
+// looked-up values as step + 128: so all sums start at ActivationBlock::start, and the scale is divided by 2^kLift,
+// which is exact.
 template <DType kDType>
-inline constexpr int kOffset = kFormat<kDType>.steps == nullptr ? kFormat<kDType>.offset
-                               : kDType == DType::mxfp4         ? 16
-                                                                : 128;
-
+inline constexpr bool kHasOffset = kFormat<kDType>.offset != 0 || kFormat<kDType>.steps != nullptr;
+template <DType kDType>
+inline constexpr int kLift = kFormat<kDType>.offset == 0
+                                 ? 0
+                                 : 7 - std::countr_zero(static_cast<unsigned>(kFormat<kDType>.offset));
 template <DType kDType>
 inline constexpr bool kTwoGroups = kFormat<kDType>.group_columns == 16;
 
-// The table a code is looked up in, as unsigned bytes.
+// The values that codes stand for, plus 128, as unsigned bytes.
 struct StepTable {
     alignas(16) std::uint8_t bytes[16];
 };
@@ -29,15 +34,13 @@ template <DType kDType>
 constexpr StepTable step_table() noexcept {
     StepTable table{};
     for (int i = 0; i < 16; ++i) {
-        table.bytes[i] = static_cast<std::uint8_t>(
-            kFormat<kDType>.steps == nullptr ? 0 : kFormat<kDType>.steps[i] + kOffset<kDType>);
+        table.bytes[i] =
+            static_cast<std::uint8_t>(kFormat<kDType>.steps == nullptr ? 0 : kFormat<kDType>.steps[i] + 128);
     }
     return table;
 }
 template <DType kDType>
 inline constexpr StepTable kStepTable = step_table<kDType>();
-
-inline const std::uint8_t* bytes_of(const std::byte* at) noexcept { return reinterpret_cast<const std::uint8_t*>(at); }
 
 // Calls tile<n>(panel, columns, x, y, accumulate) for runs of n <= kTokensMax tokens as equal as can be, so that 13
 // tokens are 7 and 6, not 12 and 1: a panel is read and unpacked once a run.

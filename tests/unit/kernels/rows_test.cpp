@@ -92,9 +92,12 @@ TEST_CASE("activations are quantised to the nearest of 255 steps, ties to even",
     CHECK(blocks[0].d == 1.0F);
     CHECK(std::vector<int>(blocks[0].q, blocks[0].q + 5) == std::vector<int>{127, -127, 0, 2, -2});
     CHECK(blocks[0].q[17] == 126);
-    CHECK(blocks[0].sum_low == 0.0F);
-    CHECK(blocks[0].sum_high == 126.0F);
-    CHECK(blocks[0].sum == 126.0F);
+    CHECK(blocks[0].scaled_sum_low == 0.0F);
+    CHECK(blocks[0].scaled_sum_high == 126.0F);
+    CHECK(blocks[0].scaled_sum == 126.0F);
+    CHECK(blocks[0].start_low == kSumBaseBits);
+    CHECK(blocks[0].start_high == kSumBaseBits - 128 * 126);
+    CHECK(f32_from_bits(static_cast<std::uint32_t>(blocks[0].start)) == kSumBase - 128.0F * 126.0F);
     CHECK(blocks[1].d == 0.0F);
     CHECK(blocks[1].q[8] == 0);
     x[40] = 0x1p-100F;
@@ -103,7 +106,7 @@ TEST_CASE("activations are quantised to the nearest of 255 steps, ties to even",
     x[5] = kInfinity;
     x[41] = kNan;
     reference().quantise_row(x.data(), 64, blocks);
-    CHECK((std::isnan(blocks[0].d) && blocks[0].q[0] == 0 && blocks[0].sum == 0.0F));
+    CHECK((std::isnan(blocks[0].d) && blocks[0].q[0] == 0 && blocks[0].start == kSumBaseBits));
     CHECK(std::isnan(blocks[1].d));
 }
 
@@ -121,9 +124,12 @@ TEST_CASE("quantisation has the reference's bits on every back-end", "[kernels][
                 INFO(backend.name << " block " << b);
                 REQUIRE(std::equal(blocks[b].q, blocks[b].q + 32, expected[b].q));
                 REQUIRE(test::same_bits(blocks[b].d, expected[b].d));
-                REQUIRE(blocks[b].sum == expected[b].sum);
-                REQUIRE(blocks[b].sum_low == expected[b].sum_low);
-                REQUIRE(blocks[b].sum_high == expected[b].sum_high);
+                REQUIRE(test::same_bits(blocks[b].scaled_sum, expected[b].scaled_sum));
+                REQUIRE(test::same_bits(blocks[b].scaled_sum_low, expected[b].scaled_sum_low));
+                REQUIRE(test::same_bits(blocks[b].scaled_sum_high, expected[b].scaled_sum_high));
+                REQUIRE(blocks[b].start == expected[b].start);
+                REQUIRE(blocks[b].start_low == expected[b].start_low);
+                REQUIRE(blocks[b].start_high == expected[b].start_high);
             }
         }
     }
