@@ -8,6 +8,8 @@
 #include <numeric>
 
 #include "memory/address_range.hpp"
+#include "support/fp_modes.hpp"
+#include "support/tensors.hpp"
 
 using namespace mixtura;
 
@@ -96,6 +98,17 @@ TEST_CASE("rows come back as the plane's dtype rounds them", "[cache][short]") {
     CHECK(stored_as(DType::bf16) ==
           std::vector<float>{1.0F, 1.0F, 65536.0F, 65536.0F, 1.0F, 1.0F + 0x1p-6F, -0.0F, 0x1p-25F});
     CHECK(std::signbit(stored_as(DType::f16)[6]));
+    for (const DType dtype : {DType::f16, DType::bf16}) {
+        const std::vector<float> expected = stored_as(dtype);
+        for (const test::FpMode mode : test::kFpModes) {
+            std::vector<float> found;
+            {
+                const test::HostFpMode host(mode);
+                found = stored_as(dtype);
+            }
+            CHECK(test::first_difference(found, expected) == expected.size());
+        }
+    }
 }
 
 TEST_CASE("a view gives each head 32 rows in one piece, 64-byte aligned", "[cache][short]") {
