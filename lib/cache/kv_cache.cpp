@@ -178,8 +178,8 @@ Result<KVCache> KVCache::create(KVDescription description) noexcept {
         MIXTURA_ASSIGN_OR_RETURN(
             BlockPool pool,
             BlockPool::create(block_sizes(layout), description.bytes_max.value_or(machine_bytes), machine_bytes));
-        return KVCache(std::make_unique<State>(*backend->table, std::move(description), std::move(layout),
-                                               std::move(pool)));
+        return KVCache(
+            std::make_unique<State>(*backend->table, std::move(description), std::move(layout), std::move(pool)));
     });
 }
 

@@ -187,7 +187,8 @@ Result<std::vector<float>> Sampler::probabilities(std::span<const float> logits,
         if (s.is_greedy) {
             out[State::likeliest(prepared)] = 1.0F;
         } else {
-            s.scratch->distribution.build(*s.kernels, prepared.logits, prepared.maximum, prepared.block_maxima, s.filters);
+            s.scratch->distribution.build(*s.kernels, prepared.logits, prepared.maximum, prepared.block_maxima,
+                                          s.filters);
             s.scratch->distribution.write(out);
         }
         return out;

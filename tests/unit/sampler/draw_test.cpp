@@ -195,8 +195,8 @@ TEST_CASE("neither the host's floating-point mode nor the instruction set change
             for (int i = 0; i < 10; ++i) {
                 const auto sampled = sampler->sample(logits, {history, 2});
                 history.push_back(sampled->token);
-                out.insert(out.end(), {static_cast<float>(sampled->token), sampled->probability,
-                                       sampled->logprob.value_or(0)});
+                out.insert(out.end(),
+                           {static_cast<float>(sampled->token), sampled->probability, sampled->logprob.value_or(0)});
             }
             const auto p = sampler->probabilities(logits, {history, 2});
             out.insert(out.end(), p->begin(), p->end());
