@@ -1,11 +1,12 @@
 // Reading and writing the rows of a KVCache: no block changes hands here.
 #include <mixtura/kv_cache.hpp>
 
-#include <algorithm>
+#include <cstring>
 
 #include "base/error.hpp"
-#include "cache/rows.hpp"
 #include "cache/state.hpp"
+#include "kernels/quant/half.hpp"
+#include "parallel/fp_environment.hpp"
 
 namespace mixtura {
 namespace {
@@ -39,6 +40,19 @@ Result<Rows> rows_of(const KVCache::State& state, SequenceId id, std::size_t lay
     return rows;
 }
 
+// Exactly what is stored: every f16 and bf16 is an f32.
+void load_row(DType dtype, const std::byte* stored, float* row, std::size_t count) noexcept {
+    if (dtype == DType::f32) {
+        std::memcpy(row, stored, count * sizeof(float));
+        return;
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+        std::uint16_t half = 0;
+        std::memcpy(&half, stored + 2 * i, sizeof half);
+        row[i] = dtype == DType::f16 ? f16_to_f32(half) : bf16_to_f32(half);
+    }
+}
+
 // visit(where the row is stored, index of its first element in the rows) for every head's row.
 template <class Visit>
 void for_each_row(const KVCache::State& state, const Rows& rows, std::int64_t first, const Visit& visit) {
@@ -70,9 +84,9 @@ Status KVCache::write(SequenceId sequence, std::size_t layer, std::size_t plane,
             return error(StatusCode::bad_state, "positions ", block * kKVBlockTokens, " to ",
                          (block + 1) * kKVBlockTokens - 1, " are shared with a fork and cannot be written");
         }
-        const auto size = static_cast<std::size_t>(found.plane->size);
+        const FpEnvironment environment;  // f16 rounds by the host's mode on processors that do it in one instruction
         for_each_row(*state_, found, first, [&](std::byte* stored, std::size_t element) {
-            store_row(found.plane->dtype, rows.data() + element, stored, size);
+            state_->kernels->store_row(found.plane->dtype, rows.data() + element, found.plane->size, stored);
         });
         return {};
     });

@@ -11,6 +11,7 @@
 #include "base/machine.hpp"
 #include "cache/reserve_more.hpp"
 #include "cache/state.hpp"
+#include "kernels/backend.hpp"
 
 namespace mixtura {
 namespace {
@@ -172,11 +173,13 @@ Status KVCache::State::append(Sequence& sequence, std::int64_t count) {
 Result<KVCache> KVCache::create(KVDescription description) noexcept {
     return without_exceptions([&]() -> Result<KVCache> {
         MIXTURA_ASSIGN_OR_RETURN(KVLayout layout, KVLayout::create(description));
+        MIXTURA_ASSIGN_OR_RETURN(const Backend* const backend, choose_backend());
         const std::uint64_t machine_bytes = memory_of_machine();
         MIXTURA_ASSIGN_OR_RETURN(
             BlockPool pool,
             BlockPool::create(block_sizes(layout), description.bytes_max.value_or(machine_bytes), machine_bytes));
-        return KVCache(std::make_unique<State>(std::move(description), std::move(layout), std::move(pool)));
+        return KVCache(
+            std::make_unique<State>(*backend->table, std::move(description), std::move(layout), std::move(pool)));
     });
 }
 

@@ -5,6 +5,7 @@
 
 #include "cache/block_pool.hpp"
 #include "cache/layout.hpp"
+#include "kernels/kernel_table.hpp"
 
 namespace mixtura {
 
@@ -26,9 +27,10 @@ struct Sequence {
 };
 
 struct KVCache::State {
-    State(KVDescription given, KVLayout planned, BlockPool blocks) noexcept
-        : description(std::move(given)), layout(std::move(planned)), pool(std::move(blocks)) {}
+    State(const KernelTable& table, KVDescription given, KVLayout planned, BlockPool blocks) noexcept
+        : kernels(&table), description(std::move(given)), layout(std::move(planned)), pool(std::move(blocks)) {}
 
+    const KernelTable* kernels;  // every back-end rounds to the same bits
     KVDescription description;
     KVLayout layout;
     BlockPool pool;

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "sampler/exponential.hpp"
+#include "kernels/math.hpp"
 #include "sampler/scan.hpp"
 
 namespace mixtura {
@@ -19,7 +19,7 @@ constexpr std::size_t kBlock = 256;  // candidates whose weights are summed at o
 float min_p_floor(float maximum, float temperature, float p) noexcept {
     const double top = static_cast<double>(maximum);
     const double margin = 1e-3 * static_cast<double>(temperature) + 1e-6 * std::abs(top);
-    return static_cast<float>(top + static_cast<double>(temperature) * logarithm(static_cast<double>(p)) - margin);
+    return static_cast<float>(top + static_cast<double>(temperature) * log_f64(static_cast<double>(p)) - margin);
 }
 
 }  // namespace
@@ -32,8 +32,8 @@ void Distribution::reserve(std::size_t vocabulary_size) {
     block_sums_.resize((vocabulary_size + kBlock - 1) / kBlock);
 }
 
-void Distribution::build(std::span<const float> logits, float maximum, std::span<const float> block_maxima,
-                         const Filters& filters) {
+void Distribution::build(const KernelTable& kernels, std::span<const float> logits, float maximum,
+                         std::span<const float> block_maxima, const Filters& filters) {
     reserve(logits.size());
     float least = kLowest;  // what is ruled out is no candidate
     if (maximum == kInfinity) {
@@ -48,7 +48,7 @@ void Distribution::build(std::span<const float> logits, float maximum, std::span
     // Dividing the distance to the maximum, not the logit, keeps a temperature near 0 from making two logits infinite.
     scale_logits(scaled_.data(), maximum, filters.temperature, scaled_.data(), count_);
     if (maximum == kInfinity) std::fill_n(scaled_.begin(), count_, 0.0F);
-    exponentials(scaled_.data(), weights_.data(), count_);
+    kernels.softmax_row(scaled_.data(), static_cast<std::int64_t>(count_), weights_.data());
 
     if (filters.top_p < 1) keep_top_p(static_cast<double>(filters.top_p));
     if (filters.min_p > 0) keep_min_p(filters.min_p);
@@ -145,9 +145,11 @@ void Distribution::keep_weights(float least) noexcept {
     count_ = kept;
 }
 
-// Probabilities of at least p times the largest, whose weight is 1: no filter before this one loses the maximum.
+// Probabilities of at least p times the largest.
 // Source: Nguyen and others, "Turning up the heat: min-p sampling", 2024 (arXiv 2407.01082).
-void Distribution::keep_min_p(float p) noexcept { keep_weights(p); }
+void Distribution::keep_min_p(float p) noexcept {
+    keep_weights(p * *std::max_element(weights_.data(), weights_.data() + count_));
+}
 
 // With surprise s_i = -log p_i and entropy H = sum p_i s_i: those of smallest |s_i - H| that together reach p.
 // Source: Meister and others, "Locally typical sampling", 2023 (arXiv 2202.00666).
@@ -197,6 +199,15 @@ void Distribution::write(std::span<float> out) const noexcept {
     for (std::size_t i = 0; i < count_; ++i) {
         out[ids_[i]] = static_cast<float>(static_cast<double>(weights_[i]) / total);
     }
+}
+
+// The kernel sums in f32, 16 accumulators of V / 16 terms each; summing its quotients again in f64 takes out what that
+// rounded.
+double Distribution::log_of_sum(const KernelTable& kernels, std::span<const float> logits) {
+    reserve(logits.size());
+    kernels.softmax_row(logits.data(), static_cast<std::int64_t>(logits.size()), weights_.data());
+    const auto top = static_cast<double>(*std::max_element(weights_.begin(), weights_.end()));  // e^0 / sum
+    return log_f64(sum_of(weights_) / top);
 }
 
 std::span<const std::uint32_t> Distribution::largest(std::span<const float> logits, std::span<const float> block_maxima,

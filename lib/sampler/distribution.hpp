@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "kernels/kernel_table.hpp"
 #include "sampler/cut.hpp"
 
 namespace mixtura {
@@ -24,8 +25,8 @@ class Distribution {
     // p = softmax(logits / temperature), filtered.  logits [V] hold no NaN; `maximum` is the largest and above -inf,
     // `block_maxima` those of scan_logits.  Where the maximum is +inf the limit is taken: the tokens at +inf share
     // everything.
-    void build(std::span<const float> logits, float maximum, std::span<const float> block_maxima,
-               const Filters& filters);
+    void build(const KernelTable& kernels, std::span<const float> logits, float maximum,
+               std::span<const float> block_maxima, const Filters& filters);
 
     struct Draw {
         std::uint32_t token;
@@ -36,6 +37,9 @@ class Distribution {
 
     // out [V] = the probabilities.
     void write(std::span<float> out) const noexcept;
+
+    // log(sum of e^(logit - maximum)) over any logits with a finite maximum.  Overwrites the distribution.
+    double log_of_sum(const KernelTable& kernels, std::span<const float> logits);
 
     // The ids of the `count` largest of any logits, descending, ties by id; fewer where the rest is -inf.  Overwrites
     // the distribution; the ids are valid until it is built again.
@@ -59,7 +63,7 @@ class Distribution {
     std::size_t count_ = 0;
     std::vector<std::uint32_t> ids_;  // [count_], ascending
     std::vector<float> scaled_;       // [count_] the logit at first, then (logit - maximum) / temperature, at most 0
-    std::vector<float> weights_;      // [count_] e^scaled, not normalised
+    std::vector<float> weights_;      // [count_] the probabilities before a filter, which leaves them as they are
     std::vector<double> block_sums_;  // of the draw
     CutBins bins_{};
 };

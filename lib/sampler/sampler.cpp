@@ -6,8 +6,10 @@
 
 #include "base/error.hpp"
 #include "base/philox.hpp"
+#include "kernels/backend.hpp"
+#include "kernels/math.hpp"
+#include "parallel/fp_environment.hpp"
 #include "sampler/distribution.hpp"
-#include "sampler/exponential.hpp"
 #include "sampler/logit_edits.hpp"
 #include "sampler/scan.hpp"
 #include "sampler/token_counts.hpp"
@@ -29,20 +31,6 @@ Status refuse_nan(std::span<const float> logits, std::string_view whose) {
     return error(StatusCode::invalid_argument, "the logit of token ", first_nan(logits), " is NaN", whose);
 }
 
-// log(sum of e^(logit - maximum)); 1024 at a time, so that no second array of V is needed.
-double log_of_sum(std::span<const float> logits, float maximum) noexcept {
-    constexpr std::size_t kPiece = 1024;
-    float piece[kPiece];
-    double total = 0;
-    for (std::size_t first = 0; first < logits.size(); first += kPiece) {
-        const std::size_t count = std::min(kPiece, logits.size() - first);
-        scale_logits(logits.data() + first, maximum, 1.0F, piece, count);
-        exponentials(piece, piece, count);
-        total += sum_of({piece, count});
-    }
-    return logarithm(total);
-}
-
 double uniform(std::uint64_t seed, std::uint64_t position, std::uint64_t completion) noexcept {
     const auto low = [](std::uint64_t word) { return static_cast<std::uint32_t>(word); };
     const auto high = [](std::uint64_t word) { return static_cast<std::uint32_t>(word >> 32); };
@@ -59,6 +47,7 @@ struct Sampler::State {
     Penalties penalties;
     Distribution::Filters filters;
     bool is_greedy = false;
+    const KernelTable* kernels = nullptr;  // every back-end gives the same bits
     std::shared_ptr<Scratch> scratch;
     TokenCounts counts;
 
@@ -88,7 +77,9 @@ Result<Sampler> Sampler::create(std::int64_t vocabulary_size, SamplingOptions op
                          " tokens, expected 1 to ", std::numeric_limits<TokenId>::max());
         }
         MIXTURA_RETURN_IF_ERROR(options.check(vocabulary_size));
+        MIXTURA_ASSIGN_OR_RETURN(const Backend* const backend, choose_backend());
         auto state = std::make_unique<State>();
+        state->kernels = backend->table;
         state->vocabulary_size = vocabulary_size;
         state->penalties = {options.repetition_penalty.value_or(1.0F), options.presence_penalty.value_or(0.0F),
                             options.frequency_penalty.value_or(0.0F)};
@@ -151,8 +142,8 @@ void Sampler::State::add_logprobs(std::span<const float> given, float maximum, S
     std::size_t certain = 0;  // logits of +inf, which share everything
     if (maximum == kInfinity) certain = static_cast<std::size_t>(std::count(given.begin(), given.end(), kInfinity));
     double log_sum = 0;
-    if (certain > 0) log_sum = logarithm(static_cast<double>(certain));
-    if (certain == 0 && maximum > -kInfinity) log_sum = log_of_sum(given, maximum);
+    if (certain > 0) log_sum = log_f64(static_cast<double>(certain));
+    if (certain == 0 && maximum > -kInfinity) log_sum = scratch->distribution.log_of_sum(*kernels, given);
     const auto logprob = [&](std::uint32_t token) {
         const float logit = given[token];
         if (logit == -kInfinity) return -kInfinity;
@@ -168,6 +159,7 @@ void Sampler::State::add_logprobs(std::span<const float> given, float maximum, S
 
 Result<Sampled> Sampler::sample(std::span<const float> logits, const TokenHistory& history) noexcept {
     return without_exceptions([&]() -> Result<Sampled> {
+        const FpEnvironment environment;  // the host's rounding and flush-to-zero must not reach the draw
         State& s = *state_;
         MIXTURA_ASSIGN_OR_RETURN(const State::Prepared prepared, s.prepare(logits, history));
         Sampled sampled;
@@ -175,7 +167,7 @@ Result<Sampled> Sampler::sample(std::span<const float> logits, const TokenHistor
             sampled.token = static_cast<TokenId>(State::likeliest(prepared));
         } else {
             Distribution& distribution = s.scratch->distribution;
-            distribution.build(prepared.logits, prepared.maximum, prepared.block_maxima, s.filters);
+            distribution.build(*s.kernels, prepared.logits, prepared.maximum, prepared.block_maxima, s.filters);
             const Distribution::Draw draw =
                 distribution.draw(uniform(s.options.seed.value_or(0), history.tokens.size(), s.options.completion));
             sampled.token = static_cast<TokenId>(draw.token);
@@ -188,13 +180,15 @@ Result<Sampled> Sampler::sample(std::span<const float> logits, const TokenHistor
 
 Result<std::vector<float>> Sampler::probabilities(std::span<const float> logits, const TokenHistory& history) noexcept {
     return without_exceptions([&]() -> Result<std::vector<float>> {
+        const FpEnvironment environment;  // the host's rounding and flush-to-zero must not reach the draw
         State& s = *state_;
         MIXTURA_ASSIGN_OR_RETURN(const State::Prepared prepared, s.prepare(logits, history));
         std::vector<float> out(logits.size(), 0.0F);
         if (s.is_greedy) {
             out[State::likeliest(prepared)] = 1.0F;
         } else {
-            s.scratch->distribution.build(prepared.logits, prepared.maximum, prepared.block_maxima, s.filters);
+            s.scratch->distribution.build(*s.kernels, prepared.logits, prepared.maximum, prepared.block_maxima,
+                                          s.filters);
             s.scratch->distribution.write(out);
         }
         return out;

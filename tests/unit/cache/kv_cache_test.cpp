@@ -1,13 +1,17 @@
 #include <mixtura/kv_cache.hpp>
 
+#include <atomic>
 #include <catch2/catch.hpp>
 
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <thread>
 
 #include "memory/address_range.hpp"
+#include "support/fp_modes.hpp"
+#include "support/tensors.hpp"
 
 using namespace mixtura;
 
@@ -96,6 +100,17 @@ TEST_CASE("rows come back as the plane's dtype rounds them", "[cache][short]") {
     CHECK(stored_as(DType::bf16) ==
           std::vector<float>{1.0F, 1.0F, 65536.0F, 65536.0F, 1.0F, 1.0F + 0x1p-6F, -0.0F, 0x1p-25F});
     CHECK(std::signbit(stored_as(DType::f16)[6]));
+    for (const DType dtype : {DType::f16, DType::bf16}) {
+        const std::vector<float> expected = stored_as(dtype);
+        for (const test::FpMode mode : test::kFpModes) {
+            std::vector<float> found;
+            {
+                const test::HostFpMode host(mode);
+                found = stored_as(dtype);
+            }
+            CHECK(test::first_difference(found, expected) == expected.size());
+        }
+    }
 }
 
 TEST_CASE("a view gives each head 32 rows in one piece, 64-byte aligned", "[cache][short]") {
@@ -207,6 +222,36 @@ TEST_CASE("forks share blocks until one of them writes, and never see each other
     REQUIRE(cache.free_sequence(parent).is_ok());
     REQUIRE(cache.read(child, 0, 0, 0, found).is_ok());
     CHECK(found[83] == -4);
+}
+
+TEST_CASE("threads may write different rows and read others at once", "[cache][short]") {
+    constexpr std::size_t kThreads = 4;
+    constexpr std::int64_t kTokens = 200;
+    KVCache cache = make(KVDescription::uniform(kThreads, 2, 8, DType::f16));
+    const SequenceId done = *cache.create_sequence(), growing = *cache.create_sequence();
+    REQUIRE(cache.append(done, kTokens).is_ok());
+    REQUIRE(cache.append(growing, kTokens).is_ok());
+    const std::vector<float> rows = ramp(static_cast<std::size_t>(kTokens) * 16, -1000);
+    std::atomic<int> failures = 0;
+    std::vector<std::thread> threads;
+    for (std::size_t layer = 0; layer < kThreads; ++layer) {
+        threads.emplace_back([&, layer] {  // Catch2 v2 may not be called here
+            std::vector<float> found(16);
+            for (std::int64_t position = 0; position < kTokens; ++position) {
+                const auto row = std::span(rows).subspan(static_cast<std::size_t>(position) * 16, 16);
+                if (!cache.write(growing, layer, position % 2, position, row).is_ok()) ++failures;
+                if (!cache.read(done, layer, 0, position, found).is_ok() || found[3] != 0) ++failures;
+                if (!cache.view(growing, layer).is_ok()) ++failures;
+            }
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+    CHECK(failures == 0);
+    std::vector<float> found(16);
+    for (std::size_t layer = 0; layer < kThreads; ++layer) {
+        REQUIRE(cache.read(growing, layer, 1, 101, found).is_ok());
+        CHECK(found == std::vector<float>(rows.begin() + 101 * 16, rows.begin() + 102 * 16));
+    }
 }
 
 TEST_CASE("a sliding window's blocks can go, and what the next token sees cannot", "[cache][short]") {

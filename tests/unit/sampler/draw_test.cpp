@@ -5,8 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <numeric>
 #include <random>
+
+#include "kernels/backend.hpp"
+#include "support/fp_modes.hpp"
+#include "support/tensors.hpp"
 
 using namespace mixtura;
 
@@ -172,6 +177,48 @@ TEST_CASE("a draw is a function of seed, position and completion alone", "[sampl
     CHECK(text(second, {5, 6}, 60) != alone);
     CHECK(text(reseeded, {5, 6}, 60) != alone);
     CHECK(text(reseeded, {5, 6}, 60) != text(second, {5, 6}, 60));
+}
+
+TEST_CASE("neither the host's floating-point mode nor the instruction set changes a draw", "[sampler][short]") {
+    std::mt19937 random(5);
+    std::vector<float> logits(3000);
+    for (float& logit : logits) logit = std::normal_distribution<float>(0, 3)(random);
+    const std::vector<SamplingOptions> settings = {
+        {.temperature = 0.8F},
+        {.repetition_penalty = 1.1F, .temperature = 1.3F, .top_k = 40, .top_p = 0.9F, .seed = 3},
+        {.temperature = 0.7F, .min_p = 0.01F, .typical_p = 0.8F, .logprobs = 5}};
+    const auto answers = [&] {
+        std::vector<float> out;
+        for (const SamplingOptions& options : settings) {
+            auto sampler = Sampler::create(3000, options);
+            std::vector<TokenId> history = {1, 2};
+            for (int i = 0; i < 10; ++i) {
+                const auto sampled = sampler->sample(logits, {history, 2});
+                history.push_back(sampled->token);
+                out.insert(out.end(),
+                           {static_cast<float>(sampled->token), sampled->probability, sampled->logprob.value_or(0)});
+            }
+            const auto p = sampler->probabilities(logits, {history, 2});
+            out.insert(out.end(), p->begin(), p->end());
+        }
+        return out;
+    };
+    const std::vector<float> expected = answers();
+    for (const test::FpMode mode : test::kFpModes) {
+        std::vector<float> found;
+        {
+            const test::HostFpMode host(mode);
+            found = answers();
+        }
+        CHECK(test::first_difference(found, expected) == expected.size());
+    }
+    for (const Backend& backend : backends()) {
+        if (!backend.is_supported) continue;
+        REQUIRE(::setenv("MIXTURA_FORCE_ISA", std::string(backend.name).c_str(), 1) == 0);
+        INFO(backend.name);
+        CHECK(test::first_difference(answers(), expected) == expected.size());
+    }
+    REQUIRE(::unsetenv("MIXTURA_FORCE_ISA") == 0);
 }
 
 TEST_CASE("a token of no weight is never drawn", "[sampler][short]") {
