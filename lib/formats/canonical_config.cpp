@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <utility>
 
 #include "base/number.hpp"
 #include "base/text.hpp"
@@ -35,6 +36,9 @@ bool is_in(const std::array<std::string_view, N>& list, std::string_view key) {
     return std::find(list.begin(), list.end(), key) != list.end();
 }
 
+// Families whose share of rotated dimensions is not 1 where the file states none; today's form writes it out.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kRotaryShares{{{"glm4_moe", "0.5"}, {"qwen3_next", "0.25"}}};
+
 bool is_present(std::optional<JsonValue> value) { return value && !value->is_null(); }
 
 // Names of scaling kinds that were renamed on the way.
@@ -66,6 +70,10 @@ std::optional<std::string> rope_parameters(JsonValue root) {
     if (is_present(scaling)) add_rope_object(rope, *scaling);
     if (is_present(theta)) rope.emplace("rope_theta", canonical_json(*theta));
     if (is_present(partial)) rope.emplace("partial_rotary_factor", canonical_json(*partial));
+    const auto family = root.find("model_type");
+    for (const auto& [name, share] : kRotaryShares) {
+        if (family && family->as_string() == name) rope.emplace("partial_rotary_factor", share);
+    }
     rope.emplace("rope_type", "\"default\"");
     return object_text(rope);
 }
