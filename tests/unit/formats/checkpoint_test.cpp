@@ -45,7 +45,8 @@ GgufFile llama() {
     file.add("general.architecture", "llama").add("llama.block_count", std::uint32_t{2});
     for (int i = 0; i < 8; ++i) {
         const std::string name = "blk." + std::to_string(i / 4) + ".t" + std::to_string(i);
-        file.tensor(name, DType::f32, {3, i + 1}, std::string(static_cast<std::size_t>(12 * (i + 1)), static_cast<char>('a' + i)));
+        file.tensor(name, DType::f32, {3, i + 1},
+                    std::string(static_cast<std::size_t>(12 * (i + 1)), static_cast<char>('a' + i)));
     }
     return file;
 }
@@ -54,15 +55,18 @@ std::string part_name(std::size_t number, std::size_t count) {
     return "llama-0000" + std::to_string(number) + "-of-0000" + std::to_string(count) + ".gguf";
 }
 
-constexpr const char* kLlamaConfig = R"({"model_type":"llama","num_hidden_layers":1,"hidden_size":2,"vocab_size":3,"num_attention_heads":1,"eos_token_id":2})";
+constexpr const char* kLlamaConfig =
+    R"({"model_type":"llama","num_hidden_layers":1,"hidden_size":2,"vocab_size":3,"num_attention_heads":1,"eos_token_id":2})";
 
 std::string weights() {
     SafetensorsFile file;
-    file.tensor("model.embed_tokens.weight", "BF16", {3, 2}, "embeddings!!").tensor("model.layers.0.w", "F8_E4M3", {4}, "gate");
+    file.tensor("model.embed_tokens.weight", "BF16", {3, 2}, "embeddings!!")
+        .tensor("model.layers.0.w", "F8_E4M3", {4}, "gate");
     return file.bytes();
 }
 
-// The layout huggingface_hub leaves behind: snapshots/<revision>/<name> -> ../../blobs/<hash>.  Returns the snapshot's folder.
+// The layout huggingface_hub leaves behind: snapshots/<revision>/<name> -> ../../blobs/<hash>.  Returns the snapshot's
+// folder.
 std::string hub_cache(const TemporaryFolder& folder, const std::vector<std::pair<std::string, std::string>>& files) {
     const std::string snapshot = "models--org--name/snapshots/0123abcd/";
     for (std::size_t i = 0; i < files.size(); ++i) {
@@ -88,7 +92,8 @@ TEST_CASE("a split GGUF model indexes as the whole one, opened by any part or by
             if (i > 0) part.add("general.alignment", alignment);
             folder.write("split/" + part_name(i + 1, 3), part.bytes());
         }
-        for (const std::string& path : {folder.file("split"), folder.file("split/" + part_name(1, 3)), folder.file("split/" + part_name(3, 3))}) {
+        for (const std::string& path :
+             {folder.file("split"), folder.file("split/" + part_name(1, 3)), folder.file("split/" + part_name(3, 3))}) {
             const Checkpoint split = opened(path);
             CHECK(split.format_name() == "GGUF v3, 3 parts");
             CHECK(split.files().size() == 3);
@@ -112,7 +117,8 @@ TEST_CASE("a golden GGUF file, split in two, still is the golden file", "[format
     GgufFile model;
     model.add("general.architecture", "llama");
     for (const TensorInfo& tensor : golden_file.tensors()) {
-        model.tensor(tensor.name, tensor.dtype, {tensor.shape.extents().begin(), tensor.shape.extents().end()}, bytes_of_tensor(golden_file, tensor.name));
+        model.tensor(tensor.name, tensor.dtype, {tensor.shape.extents().begin(), tensor.shape.extents().end()},
+                     bytes_of_tensor(golden_file, tensor.name));
     }
     const TemporaryFolder folder;
     const std::vector<GgufFile> parts = split_gguf(model, 2);
@@ -136,13 +142,19 @@ TEST_CASE("a sharded model opens through a hub cache's symbolic links", "[format
     first.tensor("model.embed_tokens.weight", "BF16", {3, 2}, "embeddings!!");
     second.tensor("model.layers.0.w", "F8_E4M3", {4}, "gate").tensor("model.norm.weight", "F32", {1}, "norm");
     const TemporaryFolder folder;
-    const std::string snapshot = hub_cache(folder, {
-        {"model-00001-of-00002.safetensors", first.bytes()}, {"model-00002-of-00002.safetensors", second.bytes()},
-        {"model.safetensors.index.json", R"({"metadata":{"total_size":20},"weight_map":{"model.embed_tokens.weight":"model-00001-of-00002.safetensors",
+    const std::string snapshot = hub_cache(
+        folder,
+        {{"model-00001-of-00002.safetensors", first.bytes()},
+         {"model-00002-of-00002.safetensors", second.bytes()},
+         {"model.safetensors.index.json",
+          R"({"metadata":{"total_size":20},"weight_map":{"model.embed_tokens.weight":"model-00001-of-00002.safetensors",
             "model.layers.0.w":"model-00002-of-00002.safetensors","model.norm.weight":"model-00002-of-00002.safetensors"}})"},
-        {"config.json", kLlamaConfig}, {"tokenizer.json", "{}"}, {"generation_config.json", R"({"eos_token_id":[2,1]})"},
-        {"tokenizer_config.json", R"({"chat_template":"{{ messages }}"})"}});
-    for (const std::string& path : {snapshot, snapshot + "/", snapshot + "//", snapshot + "/model.safetensors.index.json"}) {
+         {"config.json", kLlamaConfig},
+         {"tokenizer.json", "{}"},
+         {"generation_config.json", R"({"eos_token_id":[2,1]})"},
+         {"tokenizer_config.json", R"({"chat_template":"{{ messages }}"})"}});
+    for (const std::string& path :
+         {snapshot, snapshot + "/", snapshot + "//", snapshot + "/model.safetensors.index.json"}) {
         const Checkpoint checkpoint = opened(path);
         CHECK(checkpoint.format_name() == "safetensors, 2 parts");
         CHECK(warnings(checkpoint).empty());
@@ -162,7 +174,9 @@ TEST_CASE("a sharded model opens through a hub cache's symbolic links", "[format
     const std::string shard = snapshot + "/model-00002-of-00002.safetensors";
     const Checkpoint part = opened(shard);
     CHECK(part.tensors().size() == 2);
-    CHECK(warnings(part) == "'" + shard + "' is part 2 of 2 of a model, and only its tensors are listed; open the folder for all of them\n");
+    CHECK(warnings(part) ==
+          "'" + shard +
+              "' is part 2 of 2 of a model, and only its tensors are listed; open the folder for all of them\n");
 }
 
 TEST_CASE("a single file opens by its own name, by its folder and by a relative path", "[formats][short]") {
@@ -203,7 +217,8 @@ TEST_CASE("what lies beside the weights is found, and null is nothing", "[format
     CHECK(facts_with({{"tokenizer.model", "x"}, {"tokenizer.json", "{}"}}).tokenizer == "tokenizer.json");
     CHECK(facts_with({{"chat_template.jinja", "x"}}).has_chat_template);
     CHECK(facts_with({{"chat_template.json", "{}"}}).has_chat_template);
-    CHECK(facts_with({{"tokenizer_config.json", R"({"chat_template":[{"name":"default","template":"x"}]})"}}).has_chat_template);
+    CHECK(facts_with({{"tokenizer_config.json", R"({"chat_template":[{"name":"default","template":"x"}]})"}})
+              .has_chat_template);
     CHECK_FALSE(facts_with({{"tokenizer_config.json", R"({"chat_template":null})"}}).has_chat_template);
     CHECK_FALSE(facts_with({{"tokenizer_config.json", "{}"}}).has_chat_template);
 }
@@ -212,14 +227,16 @@ TEST_CASE("a model without config.json opens with a warning", "[formats][short]"
     const TemporaryFolder folder;
     const Checkpoint checkpoint = opened(folder.write("model.safetensors", weights()));
     CHECK(checkpoint.facts().architecture.empty());
-    CHECK(warnings(checkpoint) == "there is no config.json in '" + folder.path() + "', so the architecture is unknown\n");
+    CHECK(warnings(checkpoint) ==
+          "there is no config.json in '" + folder.path() + "', so the architecture is unknown\n");
 }
 
 TEST_CASE("tensors that an index does not list are there all the same, with a warning", "[formats][short]") {
     const TemporaryFolder folder;
     folder.write("config.json", kLlamaConfig);
     folder.write("a.safetensors", weights());
-    const std::string index = folder.write("model.safetensors.index.json", R"({"weight_map":{"model.layers.0.w":"a.safetensors"}})");
+    const std::string index =
+        folder.write("model.safetensors.index.json", R"({"weight_map":{"model.layers.0.w":"a.safetensors"}})");
     const Checkpoint checkpoint = opened(folder.path());
     CHECK(checkpoint.tensors().size() == 2);
     CHECK(warnings(checkpoint) == "1 tensors of the files are not listed in '" + index + "'\n");
@@ -227,7 +244,9 @@ TEST_CASE("tensors that an index does not list are there all the same, with a wa
 
 TEST_CASE("a GGUF file's own vocabulary and template are seen", "[formats][short]") {
     GgufFile file = llama();
-    file.add("tokenizer.ggml.model", "gpt2").add_array("tokenizer.ggml.tokens", std::vector<std::string>{"a", "b"}).add("tokenizer.chat_template", "{{ x }}");
+    file.add("tokenizer.ggml.model", "gpt2")
+        .add_array("tokenizer.ggml.tokens", std::vector<std::string>{"a", "b"})
+        .add("tokenizer.chat_template", "{{ x }}");
     const TemporaryFolder folder;
     const Checkpoint checkpoint = opened(folder.write("m.gguf", file.bytes()));
     CHECK(checkpoint.facts().tokenizer == "GGUF (gpt2)");
@@ -259,8 +278,8 @@ TEST_CASE("reading a tensor wants a buffer of its size, and gives an error where
     REQUIRE(::truncate(path.c_str(), static_cast<off_t>(last.offset_bytes + 10)) == 0);
     const Status shrunk = checkpoint.read(last, std::as_writable_bytes(std::span(buffer)));
     CHECK(shrunk.code() == StatusCode::corrupt_file);
-    CHECK(shrunk.message() == "'" + path + "' ends at byte " + std::to_string(last.offset_bytes + 10) + ", but 96 bytes at byte " +
-                                  std::to_string(last.offset_bytes) + " are needed");
+    CHECK(shrunk.message() == "'" + path + "' ends at byte " + std::to_string(last.offset_bytes + 10) +
+                                  ", but 96 bytes at byte " + std::to_string(last.offset_bytes) + " are needed");
 }
 
 TEST_CASE("a checkpoint outlives its files' names, is copied freely and read from many threads", "[formats][short]") {

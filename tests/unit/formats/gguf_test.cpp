@@ -28,8 +28,14 @@ const GgufValue& at(const GgufHeader& header, std::string_view key) {
 
 TEST_CASE("gguf: every type of metadata is read as what it is", "[formats][short]") {
     GgufFile file;
-    file.add("u8", std::uint8_t{255}).add("i8", std::int8_t{-128}).add("u16", std::uint16_t{65535}).add("i16", std::int16_t{-32768});
-    file.add("u32", std::uint32_t{4294967295}).add("i32", std::numeric_limits<std::int32_t>::min()).add("f32", 0.1F).add("f64", 0.1);
+    file.add("u8", std::uint8_t{255})
+        .add("i8", std::int8_t{-128})
+        .add("u16", std::uint16_t{65535})
+        .add("i16", std::int16_t{-32768});
+    file.add("u32", std::uint32_t{4294967295})
+        .add("i32", std::numeric_limits<std::int32_t>::min())
+        .add("f32", 0.1F)
+        .add("f64", 0.1);
     file.add("u64", std::numeric_limits<std::uint64_t>::max()).add("i64", std::numeric_limits<std::int64_t>::min());
     file.add("yes", true).add("no", false).add("text", "gr\xc3\xbc\xc3\x9f").add("bytes", "\xff\0x"s).add("empty", "");
     const GgufHeader header = read(file.bytes());
@@ -68,11 +74,19 @@ TEST_CASE("gguf: every type of metadata is read as what it is", "[formats][short
 
 TEST_CASE("gguf: arrays of every type are read element by element", "[formats][short]") {
     GgufFile file;
-    file.add_array<std::uint8_t>("u8", {0, 255}).add_array<std::int8_t>("i8", {-1, 1}).add_array<std::uint16_t>("u16", {65535});
-    file.add_array<std::int16_t>("i16", {-2}).add_array<std::uint32_t>("u32", {4294967295}).add_array<std::int32_t>("i32", {-3, 3});
-    file.add_array<std::uint64_t>("u64", {1, std::numeric_limits<std::uint64_t>::max()}).add_array<std::int64_t>("i64", {-4});
-    file.add_array<float>("f32", {0.5F, -0.5F}).add_array<double>("f64", {0.1}).add_array("strings", {"a"s, ""s, "c\0d"s});
-    file.add_raw("bools", kGgufArray, gguf_array(kGgufBool, 3, "\1\0\1"s)).add_raw("none", kGgufArray, gguf_array(kGgufF32, 0, ""));
+    file.add_array<std::uint8_t>("u8", {0, 255})
+        .add_array<std::int8_t>("i8", {-1, 1})
+        .add_array<std::uint16_t>("u16", {65535});
+    file.add_array<std::int16_t>("i16", {-2})
+        .add_array<std::uint32_t>("u32", {4294967295})
+        .add_array<std::int32_t>("i32", {-3, 3});
+    file.add_array<std::uint64_t>("u64", {1, std::numeric_limits<std::uint64_t>::max()})
+        .add_array<std::int64_t>("i64", {-4});
+    file.add_array<float>("f32", {0.5F, -0.5F})
+        .add_array<double>("f64", {0.1})
+        .add_array("strings", {"a"s, ""s, "c\0d"s});
+    file.add_raw("bools", kGgufArray, gguf_array(kGgufBool, 3, "\1\0\1"s))
+        .add_raw("none", kGgufArray, gguf_array(kGgufF32, 0, ""));
     const std::string inner = gguf_array(kGgufU8, 2, "\7\10"s) + gguf_array(kGgufString, 1, gguf_string("x"));
     file.add_raw("nested", kGgufArray, gguf_array(kGgufArray, 2, inner));
     const GgufHeader header = read(file.bytes());
@@ -125,8 +139,9 @@ TEST_CASE("gguf: every element type of the format has its own size", "[formats][
     GgufFile file;
     std::vector<DType> dtypes;
     for (const DTypeInfo& info : all_dtypes()) {
-        if (info.dtype >= DType::f64 && info.dtype <= DType::boolean && info.dtype != DType::f64 && info.dtype != DType::f32 &&
-            info.dtype != DType::f16 && info.dtype != DType::bf16 && (info.dtype < DType::i64 || info.dtype > DType::i8)) {
+        if (info.dtype >= DType::f64 && info.dtype <= DType::boolean && info.dtype != DType::f64 &&
+            info.dtype != DType::f32 && info.dtype != DType::f16 && info.dtype != DType::bf16 &&
+            (info.dtype < DType::i64 || info.dtype > DType::i8)) {
             continue;  // safetensors only
         }
         dtypes.push_back(info.dtype);
@@ -145,7 +160,10 @@ TEST_CASE("gguf: every element type of the format has its own size", "[formats][
 
 TEST_CASE("gguf: extents are turned outermost first and offsets become places in the file", "[formats][short]") {
     GgufFile file;
-    file.set_alignment(64).tensor("matrix", DType::f16, {3, 5}).tensor("vector", DType::f32, {7}).tensor("cube", DType::q8_0, {2, 3, 4, 32});
+    file.set_alignment(64)
+        .tensor("matrix", DType::f16, {3, 5})
+        .tensor("vector", DType::f32, {7})
+        .tensor("cube", DType::q8_0, {2, 3, 4, 32});
     file.tensor("empty", DType::f32, {0, 4});
     const std::string bytes = file.bytes();
     const GgufHeader header = read(bytes);
@@ -161,7 +179,8 @@ TEST_CASE("gguf: extents are turned outermost first and offsets become places in
     CHECK(header.tensors()[3].size_bytes == 0);
 }
 
-TEST_CASE("gguf: version 2, files without tensors, tensors out of order and gaps between them are read", "[formats][short]") {
+TEST_CASE("gguf: version 2, files without tensors, tensors out of order and gaps between them are read",
+          "[formats][short]") {
     GgufFile file;
     file.version = 2;
     file.add("general.architecture", "llama");
@@ -173,7 +192,8 @@ TEST_CASE("gguf: version 2, files without tensors, tensors out of order and gaps
     file.tensors[2].offset = 0;
     CHECK(read(file.bytes()).tensors()[0].offset_bytes == read(bytes).tensors()[2].offset_bytes);
     file.tensors[0].offset = 1024;
-    CHECK(read(file.bytes() + std::string(2048, '\0')).tensors()[0].offset_bytes == read(bytes).tensors()[0].offset_bytes + 1024);
+    CHECK(read(file.bytes() + std::string(2048, '\0')).tensors()[0].offset_bytes ==
+          read(bytes).tensors()[0].offset_bytes + 1024);
     CHECK(read(bytes + std::string(100, 'p')).tensors().size() == 3);  // padding behind the last
 }
 
@@ -181,8 +201,10 @@ TEST_CASE("gguf: a vocabulary of real size is read over many windows", "[formats
     std::vector<std::string> tokens;
     for (int i = 0; i < 200000; ++i) tokens.push_back("token" + std::to_string(i));
     GgufFile file;
-    file.add_array("tokenizer.ggml.tokens", tokens).add_array("tokenizer.ggml.scores", std::vector<float>(tokens.size(), -1.5F));
-    file.add_array("tokenizer.ggml.token_type", std::vector<std::int32_t>(tokens.size(), 1)).add("tokenizer.ggml.model", "llama");
+    file.add_array("tokenizer.ggml.tokens", tokens)
+        .add_array("tokenizer.ggml.scores", std::vector<float>(tokens.size(), -1.5F));
+    file.add_array("tokenizer.ggml.token_type", std::vector<std::int32_t>(tokens.size(), 1))
+        .add("tokenizer.ggml.model", "llama");
     const GgufHeader header = read(file.bytes());
     const GgufValue& read_tokens = at(header, "tokenizer.ggml.tokens");
     REQUIRE(read_tokens.size() == tokens.size());

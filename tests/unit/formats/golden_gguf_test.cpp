@@ -1,5 +1,5 @@
-// The 15 files of tests/golden/data/gguf, made by llama.cpp's converter from golden checkpoints: the index against the files'
-// own bytes, read here by other code, against sizes written down by hand, and against the checkpoint's numbers.
+// The 15 files of tests/golden/data/gguf, made by llama.cpp's converter from golden checkpoints: the index against the
+// files' own bytes, read here by other code, against sizes written down by hand, and against the checkpoint's numbers.
 #include <mixtura/checkpoint.hpp>
 
 #include <catch2/catch.hpp>
@@ -16,7 +16,8 @@ namespace {
 struct Expected {
     std::string name, architecture, title, label;
     std::int64_t layers, heads, kv_heads, head_size, ffn, experts, per_token, shared, expert_ffn;
-    std::string embedding, projection, experts_down;  // the checkpoint's names of three of its matrices; {} is the expert
+    std::string embedding, projection,
+        experts_down;  // the checkpoint's names of three of its matrices; {} is the expert
     std::int64_t context = 256;
 };
 
@@ -118,7 +119,8 @@ void check_table(const Checkpoint& checkpoint, const std::string& path) {
         offsets.push_back(walker.take<std::uint64_t>());
     }
     const std::size_t data_begin = (walker.at() + 31) / 32 * 32;
-    for (std::size_t i = 0; i < offsets.size(); ++i) CHECK(checkpoint.tensors()[i].offset_bytes == data_begin + offsets[i]);
+    for (std::size_t i = 0; i < offsets.size(); ++i)
+        CHECK(checkpoint.tensors()[i].offset_bytes == data_begin + offsets[i]);
     const TensorInfo& last = checkpoint.tensors().back();
     CHECK(last.offset_bytes + last.size_bytes <= bytes.size());
     CHECK(bytes.size() - (last.offset_bytes + last.size_bytes) < 32);

@@ -1,5 +1,5 @@
-// The 31 checkpoints of tests/golden/data/models: what Checkpoint says of them against what their files say, read here by
-// other code, and against sizes written down by hand from their configurations.
+// The 31 checkpoints of tests/golden/data/models: what Checkpoint says of them against what their files say, read here
+// by other code, and against sizes written down by hand from their configurations.
 #include <mixtura/checkpoint.hpp>
 
 #include <catch2/catch.hpp>
@@ -37,7 +37,7 @@ const std::vector<Expected> kModels{
     {"gpt2", "gpt2", /*                */ 3, 64, 4, 4, 16, 0, 0, 0, 0, 0, {2}},
     {"granitemoe", "granitemoe", /*    */ 3, 64, 4, 2, 16, 32, 8, 2, 0, 32, {2}},
     {"granitemoe-shared", "granitemoeshared", 3, 64, 4, 2, 16, 32, 8, 2, 0, 32, {2}},
-    {"hunyuan-moe", "hunyuan_v1_moe", /**/3, 64, 4, 2, 16, 32, 8, 2, 0, 32, {2}},
+    {"hunyuan-moe", "hunyuan_v1_moe", /**/ 3, 64, 4, 2, 16, 32, 8, 2, 0, 32, {2}},
     {"hybrid-120", "mixtura", /*       */ 6, 32, 4, 1, 8, 32, 120, 4, 0, 32, {}},
     {"hybrid-16", "mixtura", /*        */ 24, 32, 4, 1, 8, 136, 16, 2, 0, 136, {}},
     {"llama", "llama", /*              */ 3, 64, 4, 2, 16, 128, 0, 0, 0, 0, {2}},
@@ -53,13 +53,15 @@ const std::vector<Expected> kModels{
     {"qwen2-moe", "qwen2_moe", /*      */ 3, 64, 4, 2, 16, 128, 12, 4, 0, 32, {2}},
     {"qwen3", "qwen3", /*              */ 3, 64, 4, 2, 32, 128, 0, 0, 0, 0, {2}},
     {"qwen3-moe", "qwen3_moe", /*      */ 3, 64, 4, 2, 32, 128, 16, 4, 0, 32, {2}},
-    {"qwen3-moe-nonorm", "qwen3_moe", /**/3, 64, 4, 2, 32, 128, 16, 4, 0, 32, {2}},
+    {"qwen3-moe-nonorm", "qwen3_moe", /**/ 3, 64, 4, 2, 32, 128, 16, 4, 0, 32, {2}},
     {"qwen3-next", "qwen3_next", /*    */ 4, 64, 4, 2, 32, 128, 16, 4, 0, 32, {2}},
     // Encoder-decoder: one expert a token and 512 positions are nowhere in its configuration.
     {"switch", "switch_transformers", 2, 64, 4, 4, 16, 64, 8, 0, 0, 64, {1}, 0},
 };
 
-std::string model_file(const std::string& folder, const std::string& name) { return golden("models/" + folder + "/" + name); }
+std::string model_file(const std::string& folder, const std::string& name) {
+    return golden("models/" + folder + "/" + name);
+}
 
 void check_facts(const ModelFacts& facts, const Expected& expected) {
     CHECK(facts.architecture == expected.architecture);
@@ -78,7 +80,8 @@ void check_facts(const ModelFacts& facts, const Expected& expected) {
     CHECK(facts.end_tokens == expected.end_tokens);
 }
 
-// Every tensor of the file, as another JSON reader finds it in the header, against the checkpoint's index; and the bytes.
+// Every tensor of the file, as another JSON reader finds it in the header, against the checkpoint's index; and the
+// bytes.
 void check_tensors(const Checkpoint& checkpoint, const std::string& path) {
     const std::string file = read_file(path);
     std::uint64_t header_bytes = 0;
@@ -128,7 +131,8 @@ TEST_CASE("all 31 golden checkpoints index with the tensors their files hold", "
     }
 }
 
-TEST_CASE("the published form of each configuration gives the same model and the same text as today's", "[formats][short]") {
+TEST_CASE("the published form of each configuration gives the same model and the same text as today's",
+          "[formats][short]") {
     std::size_t both = 0;
     for (const Expected& expected : kModels) {
         INFO(expected.folder);
@@ -136,7 +140,8 @@ TEST_CASE("the published form of each configuration gives the same model and the
         if (!std::filesystem::exists(published)) continue;
         ++both;
         const TemporaryFolder folder;
-        std::filesystem::create_symlink(model_file(expected.folder, "model.safetensors"), folder.file("model.safetensors"));
+        std::filesystem::create_symlink(model_file(expected.folder, "model.safetensors"),
+                                        folder.file("model.safetensors"));
         std::filesystem::create_symlink(published, folder.file("config.json"));
         const auto checkpoint = Checkpoint::open(folder.path());
         REQUIRE(std::string(checkpoint.status().message()).empty());

@@ -30,19 +30,23 @@ ModelFacts facts_with(std::int64_t ModelFacts::*fact, std::int64_t value) {
 
 TEST_CASE("fewer layers of tensors than the configuration states are warned about, more are not", "[formats][short]") {
     const ModelFacts three = facts_with(&ModelFacts::layer_count, 3);
-    for (const char* name : {"model.layers.{}.mlp.up_proj.weight", "blk.{}.ffn_up.weight", "h.{}.mlp.c_fc.weight", "transformer.h.{}.ln_1.weight",
-                             "transformer.blocks.{}.norm.weight", "decoder.block.{}.layer.0.weight", "model.language_model.layers.{}.x"}) {
+    for (const char* name : {"model.layers.{}.mlp.up_proj.weight", "blk.{}.ffn_up.weight", "h.{}.mlp.c_fc.weight",
+                             "transformer.h.{}.ln_1.weight", "transformer.blocks.{}.norm.weight",
+                             "decoder.block.{}.layer.0.weight", "model.language_model.layers.{}.x"}) {
         INFO(name);
         std::string first = name;
         const std::size_t mark = first.find("{}");
-        const auto with = [&](const char* number) { return index_of({{std::string(name).replace(mark, 2, number), {1}}}); };
+        const auto with = [&](const char* number) {
+            return index_of({{std::string(name).replace(mark, 2, number), {1}}});
+        };
         CHECK(warnings(three, with("2")).empty());
         CHECK(warnings(three, with("3")).empty());
         CHECK(warnings(three, with("1")) == "the configuration states 3 layers, the tensors have 2\n");
     }
     // Names without a layer, and numbers that no layer can have, say nothing.
-    for (const char* name : {"model.norm.weight", "layers", "layers.", "layers.x.1", "my_layers.0.w", "path.h", "model.layers.4294967296.w",
-                             "model.layers.9223372036854775807.w", "model.layers.-1.w", "model.layers.+1.w", "", ".", "..."}) {
+    for (const char* name : {"model.norm.weight", "layers", "layers.", "layers.x.1", "my_layers.0.w", "path.h",
+                             "model.layers.4294967296.w", "model.layers.9223372036854775807.w", "model.layers.-1.w",
+                             "model.layers.+1.w", "", ".", "..."}) {
         INFO(name);
         CHECK(warnings(three, index_of({{name, {1}}})).empty());
     }
@@ -52,11 +56,14 @@ TEST_CASE("an embedding of another width or of too few rows is warned about", "[
     ModelFacts facts;
     facts.hidden_size = 64;
     facts.vocabulary_size = 160;
-    for (const std::string name : {"model.embed_tokens.weight", "token_embd.weight", "transformer.wte.weight", "transformer.word_embeddings.weight"}) {
+    for (const std::string name : {"model.embed_tokens.weight", "token_embd.weight", "transformer.wte.weight",
+                                   "transformer.word_embeddings.weight"}) {
         CHECK(warnings(facts, index_of({{name, {160, 64}}})).empty());
         CHECK(warnings(facts, index_of({{name, {192, 64}}})).empty());  // padded
-        CHECK(warnings(facts, index_of({{name, {128, 64}}})) == "the configuration states a vocabulary of 160, '" + name + "' is [128, 64]\n");
-        CHECK(warnings(facts, index_of({{name, {160, 32}}})) == "the configuration states a hidden size of 64, '" + name + "' is [160, 32]\n");
+        CHECK(warnings(facts, index_of({{name, {128, 64}}})) ==
+              "the configuration states a vocabulary of 160, '" + name + "' is [128, 64]\n");
+        CHECK(warnings(facts, index_of({{name, {160, 32}}})) ==
+              "the configuration states a hidden size of 64, '" + name + "' is [160, 32]\n");
         CHECK(warnings(facts, index_of({{name, {64}}})).empty());
         CHECK(warnings({}, index_of({{name, {1, 1}}})).empty());
     }
@@ -66,11 +73,18 @@ TEST_CASE("another number of experts than the configuration states is warned abo
     const ModelFacts eight = facts_with(&ModelFacts::expert_count, 8);
     CHECK(warnings(eight, index_of({{"model.layers.0.mlp.experts.7.up_proj.weight", {1}}})).empty());
     CHECK(warnings(eight, index_of({{"blk.0.ffn_up_exps.weight", {8, 4, 4}}})).empty());
-    CHECK(warnings(eight, index_of({{"blk.0.ffn_up_exps.weight", {16, 4, 4}}})) == "the configuration states 8 experts, the tensors have 16\n");
-    CHECK(warnings(eight, index_of({{"model.layers.0.mlp.experts.3.up_proj.weight", {1}}})) == "the configuration states 8 experts, the tensors have 4\n");
-    CHECK(warnings({}, index_of({{"model.layers.0.mlp.experts.0.up_proj.weight", {1}}})) == "the configuration states 0 experts, the tensors have 1\n");
+    CHECK(warnings(eight, index_of({{"blk.0.ffn_up_exps.weight", {16, 4, 4}}})) ==
+          "the configuration states 8 experts, the tensors have 16\n");
+    CHECK(warnings(eight, index_of({{"model.layers.0.mlp.experts.3.up_proj.weight", {1}}})) ==
+          "the configuration states 8 experts, the tensors have 4\n");
+    CHECK(warnings({}, index_of({{"model.layers.0.mlp.experts.0.up_proj.weight", {1}}})) ==
+          "the configuration states 0 experts, the tensors have 1\n");
     // Shared experts are counted apart, and numbers that no expert can have say nothing.
-    CHECK(warnings(eight, index_of({{"model.layers.0.mlp.shared_experts.9.w", {1}}, {"experts.9223372036854775807.w", {1}}, {"experts.", {1}}, {"x.experts.gate.w", {1}}})).empty());
+    CHECK(warnings(eight, index_of({{"model.layers.0.mlp.shared_experts.9.w", {1}},
+                                    {"experts.9223372036854775807.w", {1}},
+                                    {"experts.", {1}},
+                                    {"x.experts.gate.w", {1}}}))
+              .empty());
     ModelFacts greedy = eight;
     greedy.experts_per_token = 9;
     CHECK(warnings(greedy, {}) == "the configuration states 9 experts a token of 8\n");
