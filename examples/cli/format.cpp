@@ -30,6 +30,18 @@ std::size_t width_of(std::string_view text) {
     return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
+// Bytes of the UTF-8 character that `text` starts with; 0 where it starts with none.  What is no character but would have
+// one's length and lead (overlong forms, surrogates) shows as a replacement mark at worst.
+std::size_t utf8_length(std::string_view text) {
+    const auto lead = static_cast<unsigned char>(text[0]);
+    const std::size_t length = lead < 0x80 ? 1 : lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 0;
+    if (length > text.size()) return 0;
+    for (std::size_t i = 1; i < length; ++i) {
+        if ((text[i] & 0xC0) != 0x80) return 0;
+    }
+    return length;
+}
+
 }  // namespace
 
 std::string human_bytes(std::uint64_t bytes) {
@@ -51,18 +63,22 @@ std::string grouped(std::uint64_t number) {
 std::string printable(std::string_view untrusted) {
     static constexpr char kHex[] = "0123456789abcdef";
     std::string out;
-    for (std::size_t i = 0; i < untrusted.size(); ++i) {
-        const auto byte = static_cast<unsigned char>(untrusted[i]);
-        // 0xC2 0x80..0x9F are the 8-bit control characters, which some terminals obey.
-        const bool is_c1 =
-            byte == 0xC2 && i + 1 < untrusted.size() && static_cast<unsigned char>(untrusted[i + 1]) < 0xA0;
-        if (byte >= 0x20 && byte != 0x7F && !is_c1) {
-            out += untrusted[i];
-            continue;
+    while (!untrusted.empty()) {
+        const std::size_t length = utf8_length(untrusted);
+        const auto byte = static_cast<unsigned char>(untrusted[0]);
+        // U+0080 to U+009F are the 8-bit control characters, which some terminals obey.
+        const bool is_c1 = length == 2 && byte == 0xC2 && static_cast<unsigned char>(untrusted[1]) < 0xA0;
+        const std::string_view character = untrusted.substr(0, std::max<std::size_t>(length, 1));
+        if (length > 0 && byte >= 0x20 && byte != 0x7F && !is_c1) {
+            out += character;
+        } else {
+            for (const char c : character) {
+                out += "\\x";
+                out += kHex[static_cast<unsigned char>(c) >> 4];
+                out += kHex[c & 15];
+            }
         }
-        out += "\\x";
-        out += kHex[byte >> 4];
-        out += kHex[byte & 15];
+        untrusted.remove_prefix(character.size());
     }
     return out;
 }

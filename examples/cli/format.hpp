@@ -12,7 +12,7 @@ std::string human_bytes(std::uint64_t bytes);  // "271 MB": decimal units, three
 std::string human_count(std::uint64_t count);  // "135 M"
 std::string grouped(std::uint64_t number);     // "134,515,008"
 
-// Bytes of a file or a name, safe on a terminal: control bytes as \xNN.
+// Bytes of a file or a name, safe on a terminal: control bytes and broken UTF-8 as \xNN.
 std::string printable(std::string_view untrusted);
 
 // Rows of cells with two spaces between columns; columns named in `right` are flushed right.  The first row is the

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cli/commands.hpp"
+#include "cli/format.hpp"
 #include "cli/output.hpp"
 
 #define MIXTURA_TEXT_(x) #x
@@ -21,16 +22,23 @@ int run(int argc, char** argv) {
     app.set_version_flag("--version", kVersion);
     app.require_subcommand(1);
     int exit_code = mixtura::cli::kExitOk;
+    const auto complain_of_usage = [](const std::string& problem) {
+        mixtura::cli::complain(problem + " (see 'mixtura --help')");
+        return mixtura::cli::kExitUsage;
+    };
     mixtura::cli::add_chat(app, exit_code);
     mixtura::cli::add_complete(app, exit_code);
     mixtura::cli::add_inspect(app, exit_code);
+    // CLI11 itself would only say that a subcommand is required.
+    const auto is_named = [&](const CLI::App* command) { return command->get_name() == argv[1]; };
+    const bool is_command = argc > 1 && argv[1][0] != '-';
+    if (is_command && app.get_subcommands(is_named).empty()) return complain_of_usage("there is no command '" + mixtura::cli::printable(argv[1]) + "'");
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success& wish) {  // --help and --version
         return mixtura::cli::finish(app.exit(wish));
     } catch (const CLI::ParseError& problem) {
-        mixtura::cli::complain(std::string(problem.what()) + " (see 'mixtura --help')");
-        return mixtura::cli::kExitUsage;
+        return complain_of_usage(problem.what());
     }
     return mixtura::cli::finish(exit_code);
 }

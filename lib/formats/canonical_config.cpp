@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <utility>
 
 #include "base/number.hpp"
 #include "base/text.hpp"
@@ -24,16 +25,18 @@ std::string object_text(const Members& members) {
 constexpr std::array<std::string_view, 5> kWriterKeys{"transformers_version", "_name_or_path", "_commit_hash",
                                                       "auto_map", "torch_dtype"};
 // Of a nested file's outer part, what belongs to the text model too.
-constexpr std::array<std::string_view, 7> kOuterKeys{"dtype",        "torch_dtype",  "tie_word_embeddings",
-                                                     "bos_token_id", "eos_token_id", "quantization_config",
-                                                     "pad_token_id"};
-// Folded into rope_parameters.
-constexpr std::array<std::string_view, 2> kRopeKeys{"rope_theta", "rope_scaling"};
+constexpr std::array<std::string_view, 5> kOuterKeys{"tie_word_embeddings", "bos_token_id", "eos_token_id", "pad_token_id",
+                                                     "quantization_config"};
+// Written anew as rope_parameters and dtype.
+constexpr std::array<std::string_view, 4> kRenewedKeys{"rope_theta", "rope_scaling", "rope_parameters", "dtype"};
 
 template <std::size_t N>
 bool is_in(const std::array<std::string_view, N>& list, std::string_view key) {
     return std::find(list.begin(), list.end(), key) != list.end();
 }
+
+// Families whose share of rotated dimensions is not 1 where the file states none; today's form writes it out.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kRotaryShares{{{"glm4_moe", "0.5"}, {"qwen3_next", "0.25"}}};
 
 bool is_present(std::optional<JsonValue> value) { return value && !value->is_null(); }
 
@@ -66,6 +69,10 @@ std::optional<std::string> rope_parameters(JsonValue root) {
     if (is_present(scaling)) add_rope_object(rope, *scaling);
     if (is_present(theta)) rope.emplace("rope_theta", canonical_json(*theta));
     if (is_present(partial)) rope.emplace("partial_rotary_factor", canonical_json(*partial));
+    const auto family = root.find("model_type");
+    for (const auto& [name, share] : kRotaryShares) {
+        if (family && family->as_string() == name) rope.emplace("partial_rotary_factor", share);
+    }
     rope.emplace("rope_type", "\"default\"");
     return object_text(rope);
 }
@@ -84,7 +91,7 @@ std::optional<std::string> dtype_text(JsonValue root) {
 
 void add_members(Members& members, JsonValue object) {
     for (const auto [key, value] : object.members()) {
-        if (is_in(kWriterKeys, key) || is_in(kRopeKeys, key) || key == "rope_parameters") continue;
+        if (is_in(kWriterKeys, key) || is_in(kRenewedKeys, key)) continue;
         members.emplace(std::string(key), canonical_json(value));
     }
     if (auto rope = rope_parameters(object)) members.emplace("rope_parameters", std::move(*rope));
@@ -124,8 +131,7 @@ std::string canonical_config(JsonValue root) {
     if (nested && nested->is_object() && !root.find("hidden_size")) {
         add_members(members, *nested);
         for (const auto [key, value] : root.members()) {
-            if (is_in(kOuterKeys, key) && !is_in(kWriterKeys, key))
-                members.emplace(std::string(key), canonical_json(value));
+            if (is_in(kOuterKeys, key)) members.emplace(std::string(key), canonical_json(value));
         }
         if (auto dtype = dtype_text(root)) members.emplace("dtype", std::move(*dtype));
     } else {

@@ -140,6 +140,11 @@ Result<ModelFacts> model_facts(CheckpointFormat source, JsonValue values, std::s
             break;
         }
     }
+    if (const auto heads = is_gguf ? values.find(facts.architecture + ".nextn_predict_layers") : std::nullopt) {
+        // GGUF counts the heads that predict further tokens among its blocks; they stand behind the decoder's layers.
+        MIXTURA_ASSIGN_OR_RETURN(const std::int64_t count, read_size(*heads, "nextn_predict_layers", file, kSizeMax));
+        facts.layer_count = std::max<std::int64_t>(facts.layer_count - count, 0);
+    }
     if (const auto layers = values.find("layers"); !is_gguf && layers && layers->is_array()) {
         MIXTURA_RETURN_IF_ERROR(add_free_form(facts, *layers, file));
     }

@@ -208,7 +208,8 @@ Status read_hub_config(ModelFiles& model) {
     MIXTURA_ASSIGN_OR_RETURN(const auto tokenizer_config, read_if_there(path, kTokenizerConfigBytesMax));
     if (!tokenizer_config) return {};
     MIXTURA_ASSIGN_OR_RETURN(const JsonDocument document, parse_json_file(*tokenizer_config, path));
-    facts.has_chat_template = document.root().find("chat_template").has_value();
+    const auto chat_template = document.root().find("chat_template");
+    facts.has_chat_template = chat_template && !chat_template->is_null();
     return {};
 }
 

@@ -1,0 +1,1 @@
+mixtura inspect no-such-model.gguf

@@ -1,0 +1,2 @@
+printf '\200\002.' > pytorch_model.bin
+mixtura inspect .

@@ -1,0 +1,1 @@
+mixtura inspect "$GOLDEN/gguf/qwen3.gguf" --json

@@ -1,0 +1,1 @@
+mixtura inspect --tensors "$GOLDEN/models/gpt2"

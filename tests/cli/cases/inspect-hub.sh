@@ -1,0 +1,1 @@
+mixtura inspect "$GOLDEN/models/qwen3-moe"

@@ -1,0 +1,1 @@
+mixtura inspect "$GOLDEN/tokenizers/spm-bpe/vocab.gguf"

@@ -1,0 +1,1 @@
+mixtura --version > /dev/full

@@ -1,0 +1,1 @@
+mixtura inspect --json "$GOLDEN/gguf/llama.gguf" > /dev/full

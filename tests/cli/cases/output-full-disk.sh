@@ -1,0 +1,1 @@
+mixtura inspect "$GOLDEN/gguf/llama.gguf" > /dev/full

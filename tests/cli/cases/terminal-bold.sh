@@ -1,0 +1,2 @@
+# stdout: terminal
+mixtura inspect "$GOLDEN/gguf/llama.gguf"

@@ -1,0 +1,2 @@
+# stdout: terminal
+TERM=dumb mixtura inspect "$GOLDEN/tokenizers/unigram/vocab.gguf"

@@ -1,0 +1,1 @@
+mixtura inspect --fast model.gguf
