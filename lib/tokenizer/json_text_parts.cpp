@@ -9,9 +9,9 @@
 namespace mixtura {
 namespace {
 
-// What Rust's regex crate means by \w, which "Whitespace" is written in: Oniguruma's, and the two joiners.
+// "Whitespace" is written for Rust's regex crate, whose \w has the two joiners besides.
 constexpr std::string_view kWhitespacePattern =
-    "[\\w\\x{200c}\\x{200d}]+|[^\\w\\s\\x{200c}\\x{200d}]+";
+    "[[:word:]\\x{200c}\\x{200d}]+|[^[:word:]\\s\\x{200c}\\x{200d}]+";
 constexpr std::string_view kPunctuationPattern = "[\\p{P}$+<=>^`|~]";
 
 Status read_normalizer(const JsonComponent& component, Normalizer& normalizer) {

@@ -42,6 +42,7 @@ void strip(const NormalizeStep& step, TracedText& text) {
 }
 
 Status replace(const NormalizeStep& step, TracedText& text, RegexWorkspace& workspace) {
+    if (text.bytes.empty()) return {};  // also where the pattern matches nothing at all
     std::size_t kept = 0;
     std::optional<TracedWriter> out;
     const auto match = [&](std::size_t begin, std::size_t end) {

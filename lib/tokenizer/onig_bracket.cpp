@@ -148,8 +148,8 @@ class BracketReader {
         switch (c) {
             case 's': return found(kSpaceMembers, false);
             case 'S': return found("\\S\\x{180e}", false);  // PCRE2's \S leaves out U+180E
-            case 'w': return found(kWordMembers, false);
-            case 'W': return found(kWordMembers, true);
+            case 'w': return found(*onig_posix_members("word"), false);
+            case 'W': return found(*onig_posix_members("word"), true);
             case 'd': return found("\\d", false);
             case 'D': return found("\\D", false);
             case 'h': return found("0-9A-Fa-f", false);

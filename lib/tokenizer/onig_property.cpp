@@ -34,13 +34,6 @@ constexpr std::array kCategories = {
 constexpr std::string_view kShortCategories =
     " l lc lu ll lt lm lo m mn mc me n nd nl no p pc pd ps pe pi pf po s sm sc sk so z zs zl zp c cc cf cs co cn ";
 
-constexpr std::array kPosix = {
-    Name{"alnum", "\\p{Alphabetic}\\p{Nd}"}, Name{"alpha", "\\p{Alphabetic}"}, Name{"ascii", "\\x{0}-\\x{7f}"},
-    Name{"blank", "\\p{Zs}\\x{9}"}, Name{"digit", "\\p{Nd}"}, Name{"lower", "\\p{Lowercase}"},
-    Name{"punct", "\\p{P}\\x{24}\\x{2b}\\x{3c}-\\x{3e}\\x{5e}\\x{60}\\x{7c}\\x{7e}"}, Name{"space", kSpaceMembers},
-    Name{"upper", "\\p{Uppercase}"}, Name{"xdigit", "0-9A-Fa-f"}, Name{"word", kWordMembers},
-};
-
 std::string folded(std::string_view name) {
     std::string out;
     for (const char c : name) {
@@ -69,12 +62,33 @@ bool pcre2_knows(const std::string& members) {
     return compiled != nullptr;
 }
 
+// Letters and what counts as one (letter numbers, some marks, circled letters).
+std::string alphabetic_members() {
+    std::string members = "\\p{Alphabetic}";
+    append_unicode_additions("L", members);
+    return members;
+}
+
+std::string posix_word_members() {
+    return alphabetic_members() + category_members("M") + category_members("Nd") + "\\p{Pc}";
+}
+
 }  // namespace
 
+std::string onig_word_members() { return posix_word_members() + "\\x{b2}\\x{b3}\\x{b9}\\x{bc}-\\x{be}"; }
+
 std::optional<std::string> onig_posix_members(std::string_view name) {
-    for (const auto& [posix, members] : kPosix) {
-        if (posix == name) return std::string(members);
-    }
+    if (name == "alnum") return alphabetic_members() + category_members("Nd");
+    if (name == "alpha") return alphabetic_members();
+    if (name == "ascii") return std::string("\\x{0}-\\x{7f}");
+    if (name == "blank") return std::string("\\p{Zs}\\x{9}");
+    if (name == "digit") return category_members("Nd");
+    if (name == "lower") return std::string("\\p{Lowercase}");
+    if (name == "punct") return category_members("P") + category_members("S");
+    if (name == "space") return std::string(kSpaceMembers);
+    if (name == "upper") return std::string("\\p{Uppercase}");
+    if (name == "xdigit") return std::string("0-9A-Fa-f");
+    if (name == "word") return posix_word_members();
     return std::nullopt;
 }
 
@@ -94,6 +108,9 @@ std::optional<std::string> onig_property_members(std::string_view name) {
         if (short_name == "Lc") short_name = "LC";
         return category_members(short_name);
     }
+    // As properties two of these names mean other sets than in POSIX brackets.
+    if (key == "punct") return category_members("P");
+    if (key == "word") return onig_word_members();
     if (key == "any") return std::string("\\x{0}-\\x{10ffff}");
     if (std::optional<std::string> posix = onig_posix_members(key)) return posix;
     // Scripts before everything else: the bare name would include PCRE2's script extensions (、 as Han).

@@ -14,4 +14,8 @@ std::optional<std::string> onig_property_members(std::string_view name);
 // The same for the name of a POSIX bracket ("alpha"); only those that Oniguruma has.
 std::optional<std::string> onig_posix_members(std::string_view name);
 
+// What \w matches outside brackets: POSIX's "word", and ² ³ ¹ ¼ ½ ¾ (an oddity of Oniguruma's tables; inside brackets
+// \w is POSIX's).
+std::string onig_word_members();
+
 }  // namespace mixtura

@@ -247,8 +247,8 @@ class Translator {
         switch (c) {
             case 's': return write(text('[', kSpaceMembers, ']'));
             case 'S': return write(text("[^", kSpaceMembers, ']'));
-            case 'w': return write(text('[', kWordMembers, ']'));
-            case 'W': return write(text("[^", kWordMembers, ']'));
+            case 'w': return write(text('[', onig_word_members(), ']'));
+            case 'W': return write(text("[^", onig_word_members(), ']'));
             case 'h': return write("[0-9A-Fa-f]");
             case 'H': return write("[^0-9A-Fa-f]");
             case 'd': case 'D': case 'R': case 'X': return write(cursor_.pattern.substr(cursor_.at, 2));
@@ -287,8 +287,8 @@ class Translator {
 
     // \b in terms of the reference's word characters: they include marks, PCRE2's do not.
     static std::string boundary(std::string_view same, std::string_view other) {
-        return text("(?:(?<=[", kWordMembers, "])", other, '[', kWordMembers, "])|(?<![", kWordMembers, "])", same, '[',
-                    kWordMembers, "]))");
+        const std::string word = onig_word_members();
+        return text("(?:(?<=[", word, "])", other, '[', word, "])|(?<![", word, "])", same, '[', word, "]))");
     }
 
     PatternCursor cursor_;

@@ -20,9 +20,8 @@ namespace mixtura {
 // place in messages.  UNSUPPORTED for a construct without an equal, CORRUPT_FILE for a pattern that is none.
 Result<std::string> translate_onig(std::string_view pattern, std::string_view where);
 
-// The members of a bracket that matches what Oniguruma's \s and \w match.
+// The members of a bracket that matches what Oniguruma's \s matches.
 inline constexpr std::string_view kSpaceMembers =
     "\\x{9}-\\x{d}\\x{20}\\x{85}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}";
-inline constexpr std::string_view kWordMembers = "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}";
 
 }  // namespace mixtura

@@ -130,6 +130,11 @@ problems += [f"{where}: <{header}> has no package in cmake/debian-packages.txt" 
 problems += [f"cmake/debian-packages.txt: {package} is there for <{header}>, which nothing includes"
              for header, (_, package) in listed.items() if header not in third_party]
 
+# ---- every test and source file is built ---------------------------------------------------------------------------------
+for listing, pattern in (("tests/CMakeLists.txt", "tests/unit/**/*_test.cpp"), ("lib/CMakeLists.txt", "lib/**/*.cpp")):
+    names = (root / listing).read_text()
+    problems += [f"{path.relative_to(root)} is not in {listing}" for path in sorted(root.glob(pattern)) if path.name not in names]
+
 # ---- the top level is fixed ----------------------------------------------------------------------------------------------
 TOP = {"CMakeLists.txt", "include", "lib", "cuda", "capi", "examples", "tests", "cmake", "LICENSE", "README.md"}
 for path in root.iterdir():
