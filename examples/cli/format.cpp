@@ -30,11 +30,16 @@ std::size_t width_of(std::string_view text) {
     return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
-// Bytes of the UTF-8 character that `text` starts with; 0 where it starts with none.  What is no character but would have
-// one's length and lead (overlong forms, surrogates) shows as a replacement mark at worst.
+// Bytes of the UTF-8 character that `text` starts with; 0 where it starts with none.  What is no character but would
+// have one's length and lead (overlong forms, surrogates) shows as a replacement mark at worst.
 std::size_t utf8_length(std::string_view text) {
     const auto lead = static_cast<unsigned char>(text[0]);
-    const std::size_t length = lead < 0x80 ? 1 : lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 0;
+    const std::size_t length = lead < 0x80   ? 1
+                               : lead < 0xC2 ? 0
+                               : lead < 0xE0 ? 2
+                               : lead < 0xF0 ? 3
+                               : lead < 0xF5 ? 4
+                                             : 0;
     if (length > text.size()) return 0;
     for (std::size_t i = 1; i < length; ++i) {
         if ((text[i] & 0xC0) != 0x80) return 0;

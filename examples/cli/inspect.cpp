@@ -229,8 +229,8 @@ void print_json(const Checkpoint& checkpoint, const Options& options) {
         }
     }
     out["warnings"] = std::vector<std::string>(checkpoint.warnings().begin(), checkpoint.warnings().end());
-    // ASCII only, so that no control character of a name reaches a terminal as it is.  Values from a GGUF file may be no
-    // UTF-8 (strings are bytes there); they are shown with U+FFFD instead of refused.
+    // ASCII only, so that no control character of a name reaches a terminal as it is.  Values from a GGUF file may be
+    // no UTF-8 (strings are bytes there); they are shown with U+FFFD instead of refused.
     print(out.dump(2, ' ', true, Json::error_handler_t::replace) + "\n");
 }
 

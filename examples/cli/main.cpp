@@ -32,7 +32,8 @@ int run(int argc, char** argv) {
     // CLI11 itself would only say that a subcommand is required.
     const auto is_named = [&](const CLI::App* command) { return command->get_name() == argv[1]; };
     const bool is_command = argc > 1 && argv[1][0] != '-';
-    if (is_command && app.get_subcommands(is_named).empty()) return complain_of_usage("there is no command '" + mixtura::cli::printable(argv[1]) + "'");
+    if (is_command && app.get_subcommands(is_named).empty())
+        return complain_of_usage("there is no command '" + mixtura::cli::printable(argv[1]) + "'");
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success& wish) {  // --help and --version

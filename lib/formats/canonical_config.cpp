@@ -25,8 +25,8 @@ std::string object_text(const Members& members) {
 constexpr std::array<std::string_view, 5> kWriterKeys{"transformers_version", "_name_or_path", "_commit_hash",
                                                       "auto_map", "torch_dtype"};
 // Of a nested file's outer part, what belongs to the text model too.
-constexpr std::array<std::string_view, 5> kOuterKeys{"tie_word_embeddings", "bos_token_id", "eos_token_id", "pad_token_id",
-                                                     "quantization_config"};
+constexpr std::array<std::string_view, 5> kOuterKeys{"tie_word_embeddings", "bos_token_id", "eos_token_id",
+                                                     "pad_token_id", "quantization_config"};
 // Written anew as rope_parameters and dtype.
 constexpr std::array<std::string_view, 4> kRenewedKeys{"rope_theta", "rope_scaling", "rope_parameters", "dtype"};
 
@@ -36,7 +36,8 @@ bool is_in(const std::array<std::string_view, N>& list, std::string_view key) {
 }
 
 // Families whose share of rotated dimensions is not 1 where the file states none; today's form writes it out.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kRotaryShares{{{"glm4_moe", "0.5"}, {"qwen3_next", "0.25"}}};
+constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kRotaryShares{
+    {{"glm4_moe", "0.5"}, {"qwen3_next", "0.25"}}};
 
 bool is_present(std::optional<JsonValue> value) { return value && !value->is_null(); }
 
