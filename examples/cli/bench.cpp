@@ -16,6 +16,7 @@
 #include "cli/commands.hpp"
 #include "cli/compute_flags.hpp"
 #include "cli/format.hpp"
+#include "cli/generate_options.hpp"
 #include "cli/output.hpp"
 
 namespace mixtura::cli {
@@ -194,7 +195,7 @@ class Bench {
 };
 
 int bench(const Options& options) {
-    const auto model = open_model(options.compute);
+    const auto model = open_model(options.compute.model, options.compute.thread_count);
     if (!model) return complain(model.status());
     const Status status = Bench(*model, options).run();
     return status.is_ok() ? kExitOk : complain(status);

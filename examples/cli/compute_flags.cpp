@@ -3,8 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <limits>
 
-#include "cli/output.hpp"
-
 namespace mixtura::cli {
 
 void add_compute_flags(CLI::App& command, ComputeFlags& flags) {
@@ -17,16 +15,6 @@ void add_compute_flags(CLI::App& command, ComputeFlags& flags) {
             "--cache-dtype", [&flags](const std::string& name) { flags.cache_dtype = dtype_from_name(name); },
             "of keys and values: f32, f16 (where nothing is said) or bf16")
         ->check(CLI::IsMember({"f32", "f16", "bf16"}));
-}
-
-Result<Model> open_model(const ComputeFlags& flags) {
-    ModelOptions options;
-    options.thread_count = flags.thread_count;
-    auto model = Model::open(flags.model, options);
-    if (model) {
-        for (const std::string& warning : model->warnings()) warn(warning);
-    }
-    return model;
 }
 
 Result<std::vector<TokenId>> token_ids(const std::vector<std::int64_t>& numbers) {

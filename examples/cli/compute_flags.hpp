@@ -1,7 +1,8 @@
-// Flags and steps that every command that computes has in common.
+// Flags of the commands that compute but do not generate.
 #pragma once
 
-#include <mixtura/model.hpp>
+#include <mixtura/status.hpp>
+#include <mixtura/types.hpp>
 
 #include <string>
 #include <vector>
@@ -20,9 +21,6 @@ struct ComputeFlags {
 
 // MODEL, --threads and --cache-dtype.
 void add_compute_flags(CLI::App& command, ComputeFlags& flags);
-
-// Opens the model and passes its warnings on.
-Result<Model> open_model(const ComputeFlags& flags);
 
 // Numbers of the command line as token ids; OUT_OF_RANGE for one that no vocabulary could have.
 Result<std::vector<TokenId>> token_ids(const std::vector<std::int64_t>& numbers);

@@ -11,6 +11,7 @@
 #include "cli/commands.hpp"
 #include "cli/compute_flags.hpp"
 #include "cli/format.hpp"
+#include "cli/generate_options.hpp"
 #include "cli/output.hpp"
 #include "cli/safetensors_out.hpp"
 
@@ -96,7 +97,7 @@ Status compute(Generation& generation, const std::vector<TokenId>& ids, const st
 int logits(const Options& options) {
     const auto ids = token_ids(options.ids);
     if (!ids) return complain(ids.status());
-    const auto model = open_model(options.compute);
+    const auto model = open_model(options.compute.model, options.compute.thread_count);
     if (!model) return complain(model.status());
     GenerationOptions how;
     how.thread_count = options.compute.thread_count;
