@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "cli/commands.hpp"
+#include "cli/forecast.hpp"
 #include "cli/format.hpp"
 #include "cli/output.hpp"
 
@@ -17,6 +18,7 @@ namespace {
 
 struct Options {
     std::string model;
+    std::int64_t context_tokens = 0;  // 0: the model's own
     bool as_json = false;
     bool with_tensors = false;
 };
@@ -175,7 +177,7 @@ nlohmann::ordered_json shape_json(const Shape& shape) {
     return extents;
 }
 
-void print_json(const Checkpoint& checkpoint, const Options& options) {
+void print_json(const Checkpoint& checkpoint, const Result<MemoryForecast>& forecast, const Options& options) {
     using Json = nlohmann::ordered_json;
     const ModelFacts& facts = checkpoint.facts();
     Json out;
@@ -228,6 +230,7 @@ void print_json(const Checkpoint& checkpoint, const Options& options) {
                                       {"size_bytes", tensor.size_bytes}});
         }
     }
+    add_forecast(forecast, out);
     out["warnings"] = std::vector<std::string>(checkpoint.warnings().begin(), checkpoint.warnings().end());
     // ASCII only, so that no control character of a name reaches a terminal as it is.  Values from a GGUF file may be
     // no UTF-8 (strings are bytes there); they are shown with U+FFFD instead of refused.
@@ -237,11 +240,13 @@ void print_json(const Checkpoint& checkpoint, const Options& options) {
 int inspect(const Options& options) {
     const auto checkpoint = Checkpoint::open(options.model);
     if (!checkpoint) return complain(checkpoint.status());
+    const auto forecast = Model::forecast(options.model, options.context_tokens);
     if (options.as_json) {
-        print_json(*checkpoint, options);
+        print_json(*checkpoint, forecast, options);
         return kExitOk;
     }
     print_text(*checkpoint, options);
+    print(forecast_text(forecast));
     for (const std::string& warning : checkpoint->warnings()) warn(warning);
     return kExitOk;
 }
@@ -254,6 +259,10 @@ void add_inspect(CLI::App& app, int& exit_code) {
     command->add_option("MODEL", options->model, "a .gguf or .safetensors file, or a checkpoint's folder")->required();
     command->add_flag("--json", options->as_json, "one JSON object");
     command->add_flag("--tensors", options->with_tensors, "every tensor, not only the patterns of their names");
+    command
+        ->add_option("--context", options->context_tokens,
+                     "tokens of the context whose memory is told; the model's own where it is not said")
+        ->check(CLI::Range(1, 2'147'483'647));
     command->callback([options, &exit_code] { exit_code = inspect(*options); });
 }
 

@@ -29,6 +29,8 @@ int run(int argc, char** argv) {
     mixtura::cli::add_chat(app, exit_code);
     mixtura::cli::add_complete(app, exit_code);
     mixtura::cli::add_inspect(app, exit_code);
+    mixtura::cli::add_logits(app, exit_code);
+    mixtura::cli::add_bench(app, exit_code);
     // CLI11 itself would only say that a subcommand is required.
     const auto is_named = [&](const CLI::App* command) { return command->get_name() == argv[1]; };
     const bool is_command = argc > 1 && argv[1][0] != '-';

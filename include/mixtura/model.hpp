@@ -26,6 +26,7 @@ struct ModelOptions {
 struct RoleMemory {
     std::string role;  // "layers.#.ffn.up.weight"
     std::uint64_t tensor_count = 0;
+    std::uint64_t parameter_count = 0;  // numbers in them; a tensor that two roles read counts for both
     std::uint64_t size_bytes = 0;
 };
 

@@ -31,6 +31,8 @@ Status check_options(const GenerationOptions& options) {
     return {};
 }
 
+}  // namespace
+
 Status not_finite(const NonFinite& failure, std::int64_t layer_count) {
     const std::string where = failure.layer < 0              ? "the embedding"
                               : failure.layer == layer_count ? "the logits"
@@ -39,19 +41,22 @@ Status not_finite(const NonFinite& failure, std::int64_t layer_count) {
                  "; the weights are damaged or the model does not fit its configuration");
 }
 
-}  // namespace
+Result<GenerationOptions> settled_options(const ModelSpec& spec, const GenerationOptions& options) {
+    MIXTURA_RETURN_IF_ERROR(check_options(options));
+    GenerationOptions settled = options;
+    if (settled.context_tokens == 0) settled.context_tokens = spec.context_tokens;
+    if (spec.learned_positions > 0 && settled.context_tokens > spec.learned_positions) {
+        return error(StatusCode::out_of_range, "context_tokens is ", settled.context_tokens, ", but ",
+                     spec.architecture, " has learned only ", spec.learned_positions, " positions");
+    }
+    settled.step_tokens = std::min(settled.step_tokens, settled.context_tokens);
+    return settled;
+}
 
 Result<Generation> Generation::create(const Model& model, const GenerationOptions& options) noexcept {
     return without_exceptions([&]() -> Result<Generation> {
-        MIXTURA_RETURN_IF_ERROR(check_options(options));
         const ModelSpec& spec = model.state()->core->spec;
-        GenerationOptions settled = options;
-        if (settled.context_tokens == 0) settled.context_tokens = spec.context_tokens;
-        if (spec.learned_positions > 0 && settled.context_tokens > spec.learned_positions) {
-            return error(StatusCode::out_of_range, "context_tokens is ", settled.context_tokens, ", but ",
-                         spec.architecture, " has learned only ", spec.learned_positions, " positions");
-        }
-        settled.step_tokens = std::min(settled.step_tokens, settled.context_tokens);
+        MIXTURA_ASSIGN_OR_RETURN(const GenerationOptions settled, settled_options(spec, options));
         MIXTURA_ASSIGN_OR_RETURN(std::unique_ptr<ThreadPool> threads, ThreadPool::create(options.thread_count));
         MIXTURA_ASSIGN_OR_RETURN(KVCache cache,
                                  KVCache::create(cache_description(spec, settled.cache_dtype, settled.context_tokens)));

@@ -1,4 +1,4 @@
-// What is behind a Generation: one sequence and what computes it.
+// What is behind a Generation: one sequence and what computes it; and what Batch shares with it.
 #pragma once
 
 #include <mixtura/generation.hpp>
@@ -35,6 +35,12 @@ struct Generation::State {
     Result<GenerationResult> generate(const GenerationRequest& request);
     std::vector<TokenId> end_tokens() const;
 };
+
+// `options` checked, and with the model's own context where they name none.
+Result<GenerationOptions> settled_options(const ModelSpec& spec, const GenerationOptions& options);
+
+// The failure of a sequence whose numbers stopped being finite.
+Status not_finite(const NonFinite& failure, std::int64_t layer_count);
 
 static_assert(std::atomic<bool>::is_always_lock_free);
 

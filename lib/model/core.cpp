@@ -89,8 +89,9 @@ Result<std::vector<RoleBytes>> predict_weight_bytes(const ModelFiles& files) {
         MIXTURA_ASSIGN_OR_RETURN(const std::uint64_t bytes, WeightStore::predicted_bytes(files.index, {binding}));
         const std::string role = without_layer_number(binding.role);
         const auto [place, is_new] = places.try_emplace(role, roles.size());
-        if (is_new) roles.push_back({role, 0, 0});
+        if (is_new) roles.push_back({role, 0, 0, 0});
         ++roles[place->second].tensor_count;
+        roles[place->second].parameter_count += static_cast<std::uint64_t>(binding.rows * binding.columns);
         roles[place->second].size_bytes += bytes;
     }
     return roles;

@@ -29,6 +29,7 @@ struct ModelCore {
 struct RoleBytes {
     std::string role;  // with the layer's number as "#"
     std::uint64_t tensor_count = 0;
+    std::uint64_t parameter_count = 0;
     std::uint64_t size_bytes = 0;
 };
 Result<std::vector<RoleBytes>> predict_weight_bytes(const ModelFiles& files);

@@ -55,7 +55,7 @@ Result<MemoryForecast> Model::forecast(const std::string& path, std::int64_t con
         MIXTURA_ASSIGN_OR_RETURN(const std::vector<RoleBytes> roles, predict_weight_bytes(files));
         MemoryForecast forecast;
         for (const RoleBytes& role : roles) {
-            forecast.roles.push_back({role.role, role.tensor_count, role.size_bytes});
+            forecast.roles.push_back({role.role, role.tensor_count, role.parameter_count, role.size_bytes});
             forecast.weight_bytes += role.size_bytes;
         }
         forecast.context_tokens = context_tokens > 0 ? context_tokens : architecture.spec.context_tokens;

@@ -30,7 +30,8 @@ for name, _, uses in rows:
 PUBLIC_ROOM = {
     "version.h": "base", "status.hpp": "base", "types.hpp": "base", "checkpoint.hpp": "formats", "tokenizer.hpp": "tokenizer",
     "chat_template.hpp": "tokenizer", "sampler.hpp": "sampler", "kv_cache.hpp": "cache", "router.hpp": "router",
-    "expert_pool.hpp": "experts", "model.hpp": "model", "chat.hpp": "engine", "generation.hpp": "engine", "mixtura.hpp": "engine",
+    "expert_pool.hpp": "experts", "model.hpp": "model", "chat.hpp": "engine", "generation.hpp": "engine",
+    "batch.hpp": "engine", "mixtura.hpp": "engine",
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 

@@ -1,0 +1,28 @@
+// Flags of the commands that compute but do not generate.
+#pragma once
+
+#include <mixtura/status.hpp>
+#include <mixtura/types.hpp>
+
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace mixtura::cli {
+
+struct ComputeFlags {
+    std::string model;
+    int thread_count = 0;
+    DType cache_dtype = DType::f16;
+};
+
+// MODEL, --threads and --cache-dtype.
+void add_compute_flags(CLI::App& command, ComputeFlags& flags);
+
+// Numbers of the command line as token ids; OUT_OF_RANGE for one that no vocabulary could have.
+Result<std::vector<TokenId>> token_ids(const std::vector<std::int64_t>& numbers);
+
+}  // namespace mixtura::cli
