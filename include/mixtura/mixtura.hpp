@@ -1,0 +1,15 @@
+// Everything of mixtura's C++ interface.  Source-stable within a minor version; the C interface is the one with an ABI.
+#pragma once
+
+#include <mixtura/batch.hpp>
+#include <mixtura/chat.hpp>
+#include <mixtura/chat_template.hpp>
+#include <mixtura/checkpoint.hpp>
+#include <mixtura/generation.hpp>
+#include <mixtura/kv_cache.hpp>
+#include <mixtura/model.hpp>
+#include <mixtura/sampler.hpp>
+#include <mixtura/status.hpp>
+#include <mixtura/tokenizer.hpp>
+#include <mixtura/types.hpp>
+#include <mixtura/version.h>
