@@ -41,11 +41,12 @@ Status check_decode_plan(DecodePlan& plan, std::string_view where) {
     for (DecodeStage& stage : plan.stages) {
         stage.is_fused = is_fused;
         if (is_fused && stage.kind == Kind::replace && stage.pattern) {
-            return error(StatusCode::unsupported, where, ": a Replace with a regular expression behind a Fuse");
+            return error(StatusCode::unsupported, where, ": a Replace by a regular expression behind a Fuse is not supported");
         }
         if (is_fused && (stage.kind == Kind::byte_fallback || stage.kind == Kind::byte_level)) {
             return error(StatusCode::unsupported, where, ": a ",
-                         stage.kind == Kind::byte_level ? "ByteLevel" : "ByteFallback", " behind a Fuse");
+                         stage.kind == Kind::byte_level ? "ByteLevel" : "ByteFallback",
+                         " behind a Fuse is not supported");
         }
         is_fused = is_fused || stage.kind == Kind::fuse || stage.kind == Kind::byte_level;
     }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "formats/file_kind.hpp"
 #include "memory/file.hpp"
 #include "tokenizer/json_parts.hpp"
 #include "tokenizer/read.hpp"
@@ -48,7 +49,7 @@ class FolderSettings {
         const std::string path = folder_ + "/" + name;
         Result<std::string> json = read_whole_file(path, kSettingsBytesMax);
         if (!json) return json.status().code() == StatusCode::not_found ? Status() : json.status();
-        MIXTURA_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(*json, path));
+        MIXTURA_ASSIGN_OR_RETURN(const JsonDocument document, parse_json_file(*json, path));
         if (!document.root().is_object()) {
             return error(StatusCode::corrupt_file, quoted(path, 400), ": expected a JSON object");
         }

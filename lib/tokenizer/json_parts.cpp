@@ -40,7 +40,7 @@ Result<std::int64_t> json_integer(JsonValue object, std::string_view key, std::i
 }
 
 Status JsonComponent::unknown() const {
-    return error(StatusCode::unsupported, where, ": the component ", quoted(type), " is not supported");
+    return error(StatusCode::unsupported, place, ": the component ", quoted(type), " is not supported");
 }
 
 Result<JsonPattern> read_json_pattern(const JsonComponent& component) {

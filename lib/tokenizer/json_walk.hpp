@@ -15,6 +15,7 @@ namespace mixtura {
 struct JsonComponent {
     JsonValue value;
     std::string_view type;
+    std::string place;  // "FILE: pre_tokenizer[1]"
     std::string where;  // "FILE: pre_tokenizer[1] (Split)"
 
     Status unknown() const;
@@ -44,7 +45,7 @@ Status for_each_component(JsonValue value, const std::string& where, std::string
         if (++count > kLeavesMax) {
             return error(StatusCode::unsupported, where, ": more than ", kLeavesMax, " components");
         }
-        return each(JsonComponent{value, *type, text(where, " (", quoted(*type), ')')});
+        return each(JsonComponent{value, *type, where, text(where, " (", quoted(*type), ')')});
     }
     if (depth >= kDepthMax) return error(StatusCode::unsupported, where, ": Sequences nest deeper than ", kDepthMax);
     const std::optional<JsonValue> members = value.find(members_key);

@@ -25,7 +25,9 @@ bool is_marker(const Tokenizer::State& state, TokenId id) {
 Status finish_state(Tokenizer::State& state) {
     RegexWorkspace regex;
     for (AddedToken& token : state.added) {
-        state.vocabulary.set_flags(token.id, token.is_special ? kTokenAdded | kTokenSpecial : kTokenAdded);
+        // SentencePiece shows its unknown piece (" ⁇ "), special or not.
+        const bool is_shown = !token.is_special || (state.spm && state.vocabulary.has(token.id, kTokenUnknown));
+        state.vocabulary.set_flags(token.id, is_shown ? kTokenAdded : kTokenAdded | kTokenSpecial);
         if (!token.is_normalized) continue;
         TracedText content{token.content, {}};
         MIXTURA_RETURN_IF_ERROR(state.normalizer.apply(content, regex));

@@ -6,7 +6,9 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "formats/file_kind.hpp"
 #include "memory/file.hpp"
+#include "tokenizer/charsmap.hpp"
 #include "tokenizer/encode.hpp"
 #include "tokenizer/read.hpp"
 #include "tokenizer/state.hpp"
@@ -18,11 +20,36 @@ constexpr std::uint64_t kFileBytesMax = 256 << 20;  // the largest published tok
 constexpr std::size_t kTextBytesMax =
     std::numeric_limits<std::int32_t>::max() / 4;  // positions are 32-bit, spaces grow to 3 bytes
 
+// Meta's and others' tokenizer.model of this name: a line for each token, its bytes in base64 and its rank.
+bool is_tiktoken(std::string_view bytes) {
+    const std::string_view line = bytes.substr(0, bytes.find('\n'));
+    const std::size_t space = line.find(' ');
+    return space != std::string_view::npos && space > 0 && decode_base64(line.substr(0, space)) &&
+           parse_integer<std::uint32_t>(line.substr(space + 1));
+}
+
 Result<StatePointer> read_lone_file(const std::string& path) {
+    MIXTURA_ASSIGN_OR_RETURN(const std::shared_ptr<const File> file, File::open(path));
+    MIXTURA_ASSIGN_OR_RETURN(const FileKindFacts facts, file_kind(*file));
+    switch (facts.kind) {
+        case FileKind::gguf: {
+            MIXTURA_ASSIGN_OR_RETURN(const GgufHeader header, GgufHeader::read(*file));
+            return read_gguf_vocabulary(header, path);
+        }
+        case FileKind::safetensors:
+            return error(StatusCode::unknown_format, quoted(path, 400), " holds weights; its vocabulary lies beside it");
+        case FileKind::foreign: return error(StatusCode::unknown_format, quoted(path, 400), ' ', facts.what);
+        case FileKind::json: {
+            MIXTURA_ASSIGN_OR_RETURN(const std::string json, read_whole_file(path, kFileBytesMax));
+            return read_tokenizer_json(json, path);
+        }
+        case FileKind::unknown: break;
+    }
     MIXTURA_ASSIGN_OR_RETURN(const std::string bytes, read_whole_file(path, kFileBytesMax));
-    // A SentencePiece model starts with its first piece (byte 0A), JSON with a brace, perhaps after white space.
-    const std::size_t first = bytes.find_first_not_of(" \t\r\n");
-    if (first != std::string::npos && bytes[first] == '{') return read_tokenizer_json(bytes, path);
+    if (is_tiktoken(bytes)) {
+        return error(StatusCode::unsupported, quoted(path, 400), ": a tiktoken vocabulary is not supported, since it "
+                     "lacks the pattern that splits words; use the tokenizer.json of the same checkpoint");
+    }
     return read_sentencepiece_model(bytes, path);
 }
 
@@ -40,16 +67,7 @@ Result<StatePointer> read_folder(const std::string& folder) {
 
 Result<StatePointer> read_state(const std::string& path) {
     std::error_code failure;
-    if (std::filesystem::is_directory(path, failure)) return read_folder(path);
-    MIXTURA_ASSIGN_OR_RETURN(const std::shared_ptr<const File> file, File::open(path));
-    std::byte magic[4] = {};
-    if (file->size_bytes() >= sizeof magic) MIXTURA_RETURN_IF_ERROR(file->read_at(0, magic));
-    if (magic[0] == std::byte{'G'} && magic[1] == std::byte{'G'} && magic[2] == std::byte{'U'} &&
-        magic[3] == std::byte{'F'}) {
-        MIXTURA_ASSIGN_OR_RETURN(const GgufHeader header, GgufHeader::read(*file));
-        return read_gguf_vocabulary(header, path);
-    }
-    return read_lone_file(path);
+    return std::filesystem::is_directory(path, failure) ? read_folder(path) : read_lone_file(path);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "formats/file_kind.hpp"
 #include "tokenizer/json_parts.hpp"
 #include "tokenizer/read.hpp"
 
@@ -104,7 +105,7 @@ class TokenizerJsonReader {
         for (const std::string_view affix : {"continuing_subword_prefix", "end_of_word_suffix"}) {
             const std::optional<JsonValue> value = model.find(affix);
             if (value && !value->is_null() && value->as_string() != "") {
-                return error(StatusCode::unsupported, where_, ": a ", affix, " is not supported");
+                return error(StatusCode::unsupported, where_, ": the ", affix, " is not supported");
             }
         }
         if (const std::optional<JsonValue> dropout = model.find("dropout");
@@ -274,7 +275,7 @@ Status add_token(Tokenizer::State& state, AddedToken token, const std::string& w
 }
 
 Result<StatePointer> read_tokenizer_json(std::string_view json, std::string_view name) {
-    MIXTURA_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(json, name));
+    MIXTURA_ASSIGN_OR_RETURN(const JsonDocument document, parse_json_file(json, name));
     return TokenizerJsonReader(document.root(), name).read();
 }
 
