@@ -47,7 +47,7 @@ TEST_CASE("a broken template is refused with the place and what was expected the
     CHECK(message("{{ 99999999999999999999 }}") ==
           "chat template line 1, column 4: the number '99999999999999999999' does not fit 64 bits");
     CHECK(message("é{{ \xC3\xA9 | foo }}") ==
-          "chat template line 1, column 8: unknown filter 'foo'");  // columns count characters
+          "chat template line 1, column 9: unknown filter 'foo'");  // columns count characters
     CHECK(message("a\n\xFF") == "chat template line 2, column 1: the source is not UTF-8");
     CHECK(message("{{ x\0y }}"sv) == "chat template line 1, column 5: the character '\\x00' has no meaning here");
     CHECK(failure("{{ 1 + }}").code() == StatusCode::invalid_argument);

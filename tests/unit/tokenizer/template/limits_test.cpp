@@ -137,7 +137,7 @@ TEST_CASE("recursion ends at the depth limit, in macros, loops and nested values
          {"{% macro f(n) %}{{ f(n + 1) }}{% endmacro %}{{ f(0) }}",
           "{% macro f(n) %}{{ [f([n]) | upper ~ 'x'] if n else '' }}{% endmacro %}{{ f(1) }}",
           "{% for x in [1] recursive %}{{ loop([1]) }}{% endfor %}",
-          "{% macro f() %}{% call f() %}{% endcall %}{% endmacro %}{{ f() }}",
+          "{% macro f() %}{{ caller is defined }}{% call f() %}{% endcall %}{% endmacro %}{{ f() }}",
           "{% macro f(a=f()) %}{% endmacro %}{{ f() }}",
           "{% set ns = namespace(x=1) %}{% for i in range(2000) %}{% set ns.x = [ns.x] %}{% endfor %}{{ ns.x }}",
           "{% set ns = namespace(x=1) %}{% for i in range(2000) %}{% set ns.x = {'a': ns.x} %}{% endfor %}{{ ns.x | "
