@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/number.hpp"
 #include "formats/json.hpp"
 
 namespace mixtura::test {

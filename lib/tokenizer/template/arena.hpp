@@ -22,7 +22,7 @@ class JinjaArena {
     // 8-aligned bytes, or null where the limit forbids.  Throws std::bad_alloc where the host has none.
     void* allocate(std::size_t bytes) {
         if (bytes > bytes_max_ - bytes_used_) return nullptr;
-        const std::size_t rounded = (bytes + 7) & ~std::size_t{7};
+        const std::size_t rounded = bytes == 0 ? 8 : (bytes + 7) & ~std::size_t{7};  // nothing has an address too
         bytes_used_ = std::min(bytes_max_, bytes_used_ + rounded);
         if (rounded > left_) return allocate_block(rounded);
         std::byte* piece = next_;

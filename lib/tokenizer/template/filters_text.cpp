@@ -68,7 +68,10 @@ bool indent(JinjaRun& run, const JinjaValue* a, JinjaValue& out) {
     JinjaTextBuilder builder(run);
     if (!split_jinja_lines(run, text, false, lines)) return false;
     for (std::uint32_t i = 0; i < lines.size(); ++i) {
-        if (i > 0 && !builder.append(newline)) return false;
+        if (i > 0) {  // in place of the line end there was, and of its origin
+            const std::size_t end = lines[i - 1].offset + lines[i - 1].size - text.offset;
+            if (!builder.append("\n", is_wholly_trusted(jinja_slice(text, end, 1)))) return false;
+        }
         const bool is_indented = i == 0 ? indents_first : indents_blank || lines[i].size > 0;
         if ((is_indented && !builder.append(prefix)) || !builder.append(lines[i])) return false;
     }

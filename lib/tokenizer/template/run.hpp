@@ -25,7 +25,9 @@ std::string jinja_message(JinjaPosition at, const Parts&... parts) {
 class JinjaRun {
   public:
     JinjaRun(const TemplateLimits& limits, const CivilTime& now)
-        : arena_(limits.memory_bytes_max), limits_(limits), steps_left_(limits.steps_max), now_(now) {}
+        : arena_(limits.memory_bytes_max), limits_(limits), steps_left_(limits.steps_max), now_(now) {
+        limits_.depth_max = std::min(limits_.depth_max, kDepthMax);
+    }
 
     const TemplateLimits& limits() const noexcept { return limits_; }
     const CivilTime& now() const noexcept { return now_; }
@@ -92,6 +94,8 @@ class JinjaRun {
     };
 
   private:
+    static constexpr std::size_t kDepthMax = 4000;  // takes 1.2 MiB of stack, of the 8 that threads have by default
+
     void too_deep();
 
     JinjaArena arena_;
