@@ -141,7 +141,7 @@ Status open_sharded(ModelFiles& model, const std::string& index_path) {
     if (!map || !map->is_object()) {
         return error(StatusCode::corrupt_file, quoted(index_path, 400), " has no object 'weight_map'");
     }
-    std::vector<std::string> shards;
+    std::vector<std::string_view> shards;  // of the document
     for (const auto [tensor, file] : map->members()) {
         const auto name = file.as_string();
         constexpr std::string_view kNoName{"/\0", 2};
@@ -151,13 +151,13 @@ Status open_sharded(ModelFiles& model, const std::string& index_path) {
                          " is placed in ", name ? quoted(*name) : "something that is no string",
                          ", expected a file name");
         }
-        shards.emplace_back(*name);
+        shards.push_back(*name);
     }
     std::sort(shards.begin(), shards.end());
     shards.erase(std::unique(shards.begin(), shards.end()), shards.end());
     if (shards.empty()) return error(StatusCode::corrupt_file, quoted(index_path, 400), " names no tensor");
     for (std::size_t i = 0; i < shards.size(); ++i) {
-        const std::string path = model.folder + "/" + shards[i];
+        const std::string path = text(model.folder, "/", shards[i]);
         if (!exists(path)) {
             return error(StatusCode::not_found, "part ", i + 1, " of ", shards.size(),
                          " of the model is missing: ", quoted(path, 400));
