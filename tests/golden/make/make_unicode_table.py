@@ -12,7 +12,10 @@ def ranges(accepts):
     return found
 
 def array(name, comment, rows, kind):
-    cells, lines, line = [("{" + ", ".join(f"0x{c:04X}" for c in row) + "},") for row in rows], [], "   "
+    def cell_text(row):
+        words = [f"0x{c:04X}" for c in row]
+        return "{" + words[0] + ", " + (words[1] if len(row) == 2 else "{" + ", ".join(words[1:]) + "}") + "},"
+    cells, lines, line = [cell_text(row) for row in rows], [], "   "
     for cell in cells:
         if len(line) + 1 + len(cell) > 118: lines.append(line); line = "   "
         line += " " + cell
