@@ -12,5 +12,8 @@ void add_chat(CLI::App& app, int& exit_code);
 void add_complete(CLI::App& app, int& exit_code);
 void add_inspect(CLI::App& app, int& exit_code);
 void add_logits(CLI::App& app, int& exit_code);
+void add_detokenize(CLI::App& app, int& exit_code);
+void add_template(CLI::App& app, int& exit_code);
+void add_tokenize(CLI::App& app, int& exit_code);
 
 }  // namespace mixtura::cli

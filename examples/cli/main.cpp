@@ -29,6 +29,9 @@ int run(int argc, char** argv) {
     mixtura::cli::add_chat(app, exit_code);
     mixtura::cli::add_complete(app, exit_code);
     mixtura::cli::add_inspect(app, exit_code);
+    mixtura::cli::add_tokenize(app, exit_code);
+    mixtura::cli::add_detokenize(app, exit_code);
+    mixtura::cli::add_template(app, exit_code);
     mixtura::cli::add_logits(app, exit_code);
     mixtura::cli::add_bench(app, exit_code);
     // CLI11 itself would only say that a subcommand is required.

@@ -16,11 +16,11 @@ namespace mixtura {
 struct AddedToken {
     TokenId id = -1;
     std::string content;
-    std::string normalized_content;    // what matches where is_normalized
-    bool is_single_word = false;       // only where no word character stands on either side
-    bool strips_left = false;          // takes the white space before it along
-    bool strips_right = false;         // … behind it
-    bool is_normalized = false;        // matched in the normalised text
+    std::string normalized_content;  // what matches where is_normalized
+    bool is_single_word = false;     // only where no word character stands on either side
+    bool strips_left = false;        // takes the white space before it along
+    bool strips_right = false;       // … behind it
+    bool is_normalized = false;      // matched in the normalised text
     bool is_special = false;
 };
 

@@ -28,8 +28,8 @@ bool BpeModel::is_allowed(std::int32_t symbol, const Word& word, std::size_t beg
 std::int32_t BpeModel::symbol_of(std::string_view character) const noexcept {
     if (character.size() == 1) return byte_symbols_[static_cast<unsigned char>(character[0])];
     const TokenId token = vocabulary_->find_in_model(character);
-    const bool is_reserved = token >= 0 && options_.is_sentencepiece &&
-                             vocabulary_->has(token, kTokenSpecial | kTokenByte | kTokenUnknown);
+    const bool is_reserved =
+        token >= 0 && options_.is_sentencepiece && vocabulary_->has(token, kTokenSpecial | kTokenByte | kTokenUnknown);
     if (token >= 0 && !is_reserved) return token;
     if (part_symbols_.empty()) return -1;
     const auto part = part_symbols_.find(std::string(character));
@@ -123,8 +123,8 @@ void BpeModel::merge_long(const Word& word, BpeScratch& scratch) const {
     links.resize(symbols.size());
     heap.clear();
     const auto offer = [&](std::int32_t left, std::int32_t right) {
-        const Merge* merge = candidate(word, symbols[static_cast<std::size_t>(left)],
-                                       symbols[static_cast<std::size_t>(right)], scratch);
+        const Merge* merge =
+            candidate(word, symbols[static_cast<std::size_t>(left)], symbols[static_cast<std::size_t>(right)], scratch);
         if (merge == nullptr) return false;
         heap.push_back({merge->rank, static_cast<std::uint32_t>(left), merge->symbol});
         return true;

@@ -33,8 +33,8 @@ struct BpeOptions {
 // Memory that one call reuses for every word.
 struct BpeScratch {
     struct Symbol {
-        std::int32_t id;             // -1: unknown to merging
-        std::uint32_t begin, end;    // bytes of the word
+        std::int32_t id;           // -1: unknown to merging
+        std::uint32_t begin, end;  // bytes of the word
     };
     struct Candidate {
         std::uint32_t rank, at;
@@ -89,8 +89,8 @@ class BpeModel {
     const Vocabulary* vocabulary_;
     BpeOptions options_;
     PairTable merges_;
-    std::array<std::int32_t, 256> byte_symbols_{};           // of bytes, or of ASCII characters
-    std::array<std::int32_t, 256> byte_tokens_{};            // "<0x00>" …; -1 where there is none
+    std::array<std::int32_t, 256> byte_symbols_{};                // of bytes, or of ASCII characters
+    std::array<std::int32_t, 256> byte_tokens_{};                 // "<0x00>" …; -1 where there is none
     std::unordered_map<std::string, std::int32_t> part_symbols_;  // characters of pieces that are no pieces themselves
     bool has_unused_ = false;
     bool splits_at_meta_space_ = false;

@@ -63,8 +63,8 @@ Result<BpeModel> BpeModel::from_merges(const Vocabulary& vocabulary, const BpeOp
         if (model.merges_.insert(left_id, right_id, {static_cast<std::uint32_t>(rank), id}) == Insertion::no_place) {
             return colliding_merges(where);
         }
-        crosses_into_meta_space = crosses_into_meta_space ||
-                                  (!left.ends_with(kMetaSpace) && right.starts_with(kMetaSpace));
+        crosses_into_meta_space =
+            crosses_into_meta_space || (!left.ends_with(kMetaSpace) && right.starts_with(kMetaSpace));
     }
     model.splits_at_meta_space_ = !options.has_byte_symbols && !options.ignore_merges && !crosses_into_meta_space &&
                                   vocabulary.find_in_model(kMetaSpace) >= 0;
@@ -126,8 +126,8 @@ Result<BpeModel> BpeModel::from_scores(const Vocabulary& vocabulary, const BpeOp
             if (left_id < 0 || right_id < 0) continue;
             if (model.merges_.insert(left_id, right_id, {rank, id}) == Insertion::no_place)
                 return colliding_merges(where);
-            crosses_into_meta_space = crosses_into_meta_space ||
-                                      (!left.ends_with(kMetaSpace) && right.starts_with(kMetaSpace));
+            crosses_into_meta_space =
+                crosses_into_meta_space || (!left.ends_with(kMetaSpace) && right.starts_with(kMetaSpace));
         }
     }
     model.splits_at_meta_space_ = !crosses_into_meta_space && model.symbol_of(kMetaSpace) >= 0;

@@ -68,7 +68,7 @@ class ByteTrie {
         }
         return 0;
     }
-    std::array<std::uint32_t, 256> roots_{};  // node of each first byte; 0: none
+    std::array<std::uint32_t, 256> roots_{};          // node of each first byte; 0: none
     std::vector<Node> nodes_ = std::vector<Node>(1);  // [0] stands for "no node"
 };
 

@@ -23,7 +23,7 @@ class Charsmap {
     static Result<Charsmap> read(std::string_view blob, std::string_view where);
 
     struct Match {
-        std::size_t length = 0;         // bytes of the text
+        std::size_t length = 0;  // bytes of the text
         std::string_view replacement;
     };
     // The longest key that `text` starts with; SentencePiece's choice.

@@ -41,7 +41,8 @@ Status check_decode_plan(DecodePlan& plan, std::string_view where) {
     for (DecodeStage& stage : plan.stages) {
         stage.is_fused = is_fused;
         if (is_fused && stage.kind == Kind::replace && stage.pattern) {
-            return error(StatusCode::unsupported, where, ": a Replace by a regular expression behind a Fuse is not supported");
+            return error(StatusCode::unsupported, where,
+                         ": a Replace by a regular expression behind a Fuse is not supported");
         }
         if (is_fused && (stage.kind == Kind::byte_fallback || stage.kind == Kind::byte_level)) {
             return error(StatusCode::unsupported, where, ": a ",
@@ -115,8 +116,7 @@ Status DecodeRun::flush(std::size_t index, std::string& out) {
                 MIXTURA_RETURN_IF_ERROR(feed(index + 1, -1, kReplacementCharacter, out));
             }
             return {};
-        case Kind::replace:
-            return state.held.empty() ? Status() : feed(index + 1, -1, state.held, out);
+        case Kind::replace: return state.held.empty() ? Status() : feed(index + 1, -1, state.held, out);
         case Kind::strip: {
             // What is held are as many of the stage's characters as it may take off the end, and more.
             const std::size_t width = plan_.stages[index].literal.size();
@@ -215,8 +215,8 @@ Status DecodeRun::feed_strip(std::size_t index, TokenId id, std::string_view tok
 Status DecodeRun::feed_byte_level(std::size_t index, TokenId id, std::string_view token, std::string& out) {
     const DecodeStage& stage = plan_.stages[index];
     std::string& held = states_[index].held;
-    const bool is_plain = stage.keeps_flagged && id >= 0 &&
-                          vocabulary_.has(id, kTokenSpecial | kTokenUserDefined | kTokenUnknown);
+    const bool is_plain =
+        stage.keeps_flagged && id >= 0 && vocabulary_.has(id, kTokenSpecial | kTokenUserDefined | kTokenUnknown);
     if (is_plain || !append_letter_bytes(held, token)) held += token;
     std::string whole;
     take_whole_utf8(held, whole);
@@ -268,7 +268,8 @@ Result<std::string> bytes_of_token(const DecodePlan& plan, const Vocabulary& voc
     for (const DecodeStage& stage : plan.stages) {
         std::string next;
         switch (stage.kind) {
-            case Kind::sentencepiece: case Kind::byte_fallback:
+            case Kind::sentencepiece:
+            case Kind::byte_fallback:
                 if (const int byte = byte_token_value(bytes);
                     byte >= 0 && (stage.kind == Kind::byte_fallback || vocabulary.has(id, kTokenByte))) {
                     return std::string(1, static_cast<char>(static_cast<unsigned char>(byte)));
@@ -298,7 +299,7 @@ Result<std::string> bytes_of_token(const DecodePlan& plan, const Vocabulary& voc
                     !append_letter_bytes(next, bytes)) {
                     next = bytes;
                 }
-                return next;  // no longer text; nothing behind it works on bytes
+                return next;    // no longer text; nothing behind it works on bytes
             default: continue;  // strip, fuse and join are about neighbours
         }
         bytes = std::move(next);

@@ -68,9 +68,9 @@ class DecodeRun {
 
   private:
     struct StageState {
-        std::string held;          // bytes or text that is not yet whole
-        std::size_t count = 0;     // tokens seen, or characters stripped
-        bool is_at_start = true;   // nothing has shown yet
+        std::string held;         // bytes or text that is not yet whole
+        std::size_t count = 0;    // tokens seen, or characters stripped
+        bool is_at_start = true;  // nothing has shown yet
     };
     Status feed(std::size_t stage, TokenId id, std::string_view token, std::string& out);
     Status flush(std::size_t stage, std::string& out);

@@ -30,7 +30,7 @@ class Encoder final : private WordSink {
     bool makes_marker(std::size_t first_id) const;
 
     const Tokenizer::State& state_;
-    const AddedTokenMatcher* raw_ = nullptr;         // null: none is recognised
+    const AddedTokenMatcher* raw_ = nullptr;  // null: none is recognised
     const AddedTokenMatcher* normalized_ = nullptr;
     std::vector<TokenId>* ids_ = nullptr;
     bool is_utf8_ = true;

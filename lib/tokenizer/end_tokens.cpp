@@ -25,13 +25,13 @@ void find_end_tokens(Tokenizer::State& state) {
     const auto known = [&](std::string_view spelling) {
         const TokenId id = state.vocabulary.find(spelling);
         // Only tokens that are more than words of the vocabulary.
-        const bool is_control = id >= 0 && (state.vocabulary.has(id, kTokenSpecial | kTokenUserDefined) ||
-                                            state.added_index.contains(id));
+        const bool is_control =
+            id >= 0 && (state.vocabulary.has(id, kTokenSpecial | kTokenUserDefined) || state.added_index.contains(id));
         return is_control ? id : kNoToken;
     };
     // Harmony and its kin end a channel with <|end|>, not the reply.
-    const bool end_is_inner = (known("<|return|>") >= 0 && known("<|call|>") >= 0) ||
-                              (known("<|calls|>") >= 0 && known("<|flush|>") >= 0);
+    const bool end_is_inner =
+        (known("<|return|>") >= 0 && known("<|call|>") >= 0) || (known("<|calls|>") >= 0 && known("<|flush|>") >= 0);
     for (const std::string_view spelling : kEndOfTurn) {
         const TokenId id = known(spelling);
         if (id < 0 || (spelling == "<|end|>" && end_is_inner)) continue;

@@ -94,8 +94,10 @@ class FolderSettings {
     Status read_named_tokens(JsonValue root, const std::string& where) {
         SpecialTokens& special = state_.special;
         for (const auto& [key, id] : {std::pair<std::string_view, TokenId*>{"bos_token", &special.bos},
-                                      {"eos_token", &special.eos}, {"unk_token", &special.unk},
-                                      {"pad_token", &special.pad}, {"sep_token", &special.sep},
+                                      {"eos_token", &special.eos},
+                                      {"unk_token", &special.unk},
+                                      {"pad_token", &special.pad},
+                                      {"sep_token", &special.sep},
                                       {"mask_token", &special.mask}}) {
             const std::optional<JsonValue> value = root.find(key);
             if (!value || value->is_null()) continue;

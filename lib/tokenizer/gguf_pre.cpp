@@ -16,8 +16,8 @@ namespace {
 #define SYMBOLS " ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*"
 #define SPACES "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
 // Words that may begin in capitals and go on in small letters, the contraction with them.
-#define CASED(contraction)                                                                                          \
-    "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+" contraction          \
+#define CASED(contraction)                                                                                  \
+    "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+" contraction \
     "|[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*" contraction "|"
 #define CASED_SYMBOLS " ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|" SPACES
 
@@ -32,7 +32,8 @@ constexpr std::string_view kDeepSeek3Words =
     "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+|"
     " ?[\\p{P}\\p{S}]+[\\r\\n]*|" SPACES;
 constexpr std::string_view kBloom = " ?[^(\\s|[.,!?\\x{2026}\\x{3002}\\x{ff0c}\\x{3001}\\x{964}\\x{6d4}\\x{60c}])]+";
-constexpr std::string_view kDeepSeekLetters = R"(\s?[)"
+constexpr std::string_view kDeepSeekLetters =
+    R"(\s?[)"
     R"(A-Za-z\x{b5}\x{c0}-\x{d6}\x{d8}-\x{f6}\x{f8}-\x{1ba}\x{1bc}-\x{1bf}\x{1c4}-\x{293}\x{295}-)"
     R"(\x{2af}\x{370}-\x{373}\x{376}\x{377}\x{37b}-\x{37d}\x{37f}\x{386}\x{388}-\x{38a}\x{38c}\x{38e}-)"
     R"(\x{3a1}\x{3a3}-\x{3f5}\x{3f7}-\x{481}\x{48a}-\x{52f}\x{531}-\x{556}\x{10a0}-\x{10c5}\x{13a0}-)"
@@ -46,7 +47,8 @@ constexpr std::string_view kDeepSeekLetters = R"(\s?[)"
     R"(\x{a640}-\x{a66d}\x{a680}-\x{a69b}\x{a722}-\x{a76f}\x{a771}-\x{a787}\x{a78b}-\x{a78e}\x{ab70}-)"
     R"(\x{abbf}\x{fb00}-\x{fb06}\x{fb13}-\x{fb17}\x{ff21}-\x{ff3a}\x{ff41}-\x{ff5a}\x{10400}-\x{1044f})"
     R"(\x{104b0}-\x{104d3}\x{104d8}-\x{104fb}\x{10c80}-\x{10cb2}\x{10cc0}-\x{10cf2}\x{118a0}-\x{118df})"
-    R"(\x{1e900}-\x{1e943})" R"(]+)";
+    R"(\x{1e900}-\x{1e943})"
+    R"(]+)";
 constexpr std::string_view kDeepSeekIdeographs = "[\\x{4e00}-\\x{9fa5}\\x{800}-\\x{4e00}\\x{ac00}-\\x{d7ff}]+";
 constexpr std::string_view kDeepSeekPunctuation =
     "\\s?[!-/:-~\\x{ff01}-\\x{ff0f}\\x{ff1a}-\\x{ff5e}\\x{2018}-\\x{201f}\\x{3000}-\\x{3002}]+";
@@ -64,31 +66,37 @@ constexpr std::string_view kQwen35 =
 #define KIMI_UPPER "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]"
 #define KIMI_LOWER "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]"
 constexpr std::string_view kKimiWords =
-    "[\\p{Han}]+|[^\\r\\n\\p{L}\\p{N}]?" KIMI_UPPER "*" KIMI_LOWER "+" CONTRACTIONS "?|"
+    "[\\p{Han}]+|[^\\r\\n\\p{L}\\p{N}]?" KIMI_UPPER "*" KIMI_LOWER "+" CONTRACTIONS
+    "?|"
     "[^\\r\\n\\p{L}\\p{N}]?" KIMI_UPPER "+" KIMI_LOWER "*" CONTRACTIONS "?|\\p{N}{1,3}|" SYMBOLS "|" SPACES;
 
 constexpr GgufPreTokenizer kTable[] = {
     {"default", {"[\\p{P}\\$\\+<=>\\^~\\|]+", kGpt2Pattern, "\\p{N}+", "[0-9][0-9][0-9]"}},
-    {"llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano", {kLlama3},
+    {"llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano",
+     {kLlama3},
      kPreIgnoreMerges | kPreAddsBos},
     {"dbrx smaug-bpe glm4 chatglm-bpe", {kLlama3}},
     {"minicpm5", {kThreeNumbers, CONTRACTIONS "|" WORDS "|\\p{N}+|" SYMBOLS "|" SPACES}, kPreIgnoreMerges},
-    {"jais-2", {CONTRACTIONS "|" WORDS "|\\p{N}{1,3}|" SYMBOLS
-                "|\\s*[\\r\\n]+|\\s{512}(?!\\S)|\\s{256}(?!\\S)|\\s{128}(?!\\S)|\\s{64}(?!\\S)|\\s{32}(?!\\S)|"
-                "\\s{16}(?!\\S)|\\s{8}(?!\\S)|\\s{4}(?!\\S)|\\s{1,2}(?!\\S)|\\s{1}"}},
+    {"jais-2",
+     {CONTRACTIONS "|" WORDS "|\\p{N}{1,3}|" SYMBOLS
+                   "|\\s*[\\r\\n]+|\\s{512}(?!\\S)|\\s{256}(?!\\S)|\\s{128}(?!\\S)|\\s{64}(?!\\S)|\\s{32}(?!\\S)|"
+                   "\\s{16}(?!\\S)|\\s{8}(?!\\S)|\\s{4}(?!\\S)|\\s{1,2}(?!\\S)|\\s{1}"}},
     {"deepseek-llm", {"[\\r\\n]", kDeepSeekLetters, kDeepSeekPunctuation, "\\s+$", kDeepSeekIdeographs, kOneNumber}},
     {"deepseek-coder", {"[\\r\\n]", "\\s?\\p{L}+", "\\s?\\p{P}+", kDeepSeekIdeographs, kOneNumber}},
     {"deepseek-v3 hunyuan-dense joyai-llm hy_v4", {kThreeNumbers, kChineseJapanese, kDeepSeek3Words}},
-    {"spark2_5", {kThreeNumbers, kChineseJapanese,
-                  "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+|"
-                  " ?[\\p{P}\\p{S}]+|[\\r\\n]|\\s+(?!\\S)|\\s+", kOneNumber}},
+    {"spark2_5",
+     {kThreeNumbers, kChineseJapanese,
+      "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+|"
+      " ?[\\p{P}\\p{S}]+|[\\r\\n]|\\s+(?!\\S)|\\s+",
+      kOneNumber}},
     {"youtu", {kYoutuScripts, CASED(CONTRACTIONS "?") "\\p{N}|" CASED_SYMBOLS}, kPreIgnoreMerges},
     // Falcon splits numbers after bytes became letters; some bytes' letters (² ³ ¹ ¼ ½ ¾) are numbers then.
     {"falcon", {"[\\p{P}$+<=>^`|~]+", kGpt2Pattern}, 0, {"\\p{N}+", "[0-9][0-9][0-9]"}},
     {"starcoder refact codeshell smollm exaone minerva-7b mellum2", {kOneNumber, kGpt2Pattern}},
     {"command-r", {kOneNumber, kGpt2Pattern}, kPreNfc},
     {"gpt-2 phi-2 jina-es jina-de jina-v2-es jina-v2-de jina-v1-en jina-v2-code roberta-bpe gigachat a.x-4.0 mellum "
-     "exaone4 jais trillion granite-docling", {kGpt2Pattern}},
+     "exaone4 jais trillion granite-docling",
+     {kGpt2Pattern}},
     {"mpt olmo modern-bert", {kGpt2Pattern}, kPreNfc},
     {"qwen2 deepseek-r1-qwen kormo f2llmv2 megrez stablelm2 hunyuan", {kQwen2}, kPreNfc},
     {"solar-open grok-2", {kQwen2}},
@@ -97,8 +105,10 @@ constexpr GgufPreTokenizer kTable[] = {
     {"poro-chat bloom gpt3-finnish", {kBloom}},
     {"viking", {kBloom, kOneNumber}},
     {"tekken", {CASED("") "\\p{N}|" CASED_SYMBOLS}, kPreIgnoreMerges | kPreAddsBos},
-    {"chameleon", {"<sentinel:[0-9]+>", "(IMGIMG)((A|B|C|D|E|F|G|H|I){1,4})Z", "([\\t\\n]|    |  )", kOneNumber,
-                   "[\\p{P}!-/:-@\\[-`{-~]", kGpt2Pattern}, kPreAddsBos},
+    {"chameleon",
+     {"<sentinel:[0-9]+>", "(IMGIMG)((A|B|C|D|E|F|G|H|I){1,4})Z", "([\\t\\n]|    |  )", kOneNumber,
+      "[\\p{P}!-/:-@\\[-`{-~]", kGpt2Pattern},
+     kPreAddsBos},
     {"gpt-4o llama4 kanana2 talkie minimax-m2", {kGpt4o}},
     {"granite-embed-multi-97m", {kGpt4o}, kPreIgnoreMerges},
     {"tiny_aya cohere2moe", {"\\d{1,3}(?=(?:\\d{3})*\\b)", kGpt4o}, kPreNfc},
@@ -106,15 +116,18 @@ constexpr GgufPreTokenizer kTable[] = {
     {"superbpe", {"\\p{N}+", "(?=(\\d{3})+(?!\\d))"}},
     {"bailingmoe bailingmoe2 llada-moe",
      {"'(?i:[sdmt]|ll|ve|re)|[^\\r\\n\\p{L}\\p{N}]?+\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]++[\\r\\n]*|\\s*[\\r\\n]|"
-      "\\s+(?!\\S)|\\s+"}, kPreNfc},
+      "\\s+(?!\\S)|\\s+"},
+     kPreNfc},
     {"seed-coder", {CONTRACTIONS "|" WORDS "|\\p{N}{1}| ?[^\\s\\p{L}\\p{N}\\r\\n]+|" SPACES}},
     // Runs of digits from their end in groups of three.
-    {"afmoe", {"\\p{N}{1,3}(?=(?:\\p{N}{3})*(?!\\p{N}))", kAfmoeScripts,
-               "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+|"
-               " ?[\\p{P}\\p{S}]+[\\r\\n]*|" SPACES}},
+    {"afmoe",
+     {"\\p{N}{1,3}(?=(?:\\p{N}{3})*(?!\\p{N}))", kAfmoeScripts,
+      "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+|"
+      " ?[\\p{P}\\p{S}]+[\\r\\n]*|" SPACES}},
     {"laguna", {kLines, kQwen2}},
-    {"exaone-moe", {CONTRACTIONS "|[^\\r\\n\\p{L}\\p{N}]?(?:\\p{L}\\p{M}*(?: \\p{L}\\p{M}*)*)+|\\p{N}|"
-                    " ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]?|\\s*[\\r\\n]|\\s+(?!\\S)|\\s+"}},
+    {"exaone-moe",
+     {CONTRACTIONS "|[^\\r\\n\\p{L}\\p{N}]?(?:\\p{L}\\p{M}*(?: \\p{L}\\p{M}*)*)+|\\p{N}|"
+                   " ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]?|\\s*[\\r\\n]|\\s+(?!\\S)|\\s+"}},
     {"gemma4 granite-embed-multi-311m", {kLines}, kPreMetaSpace | kPreAddsBos},
     {"sarvam-moe", {kLines}, kPreMetaSpace},
 };

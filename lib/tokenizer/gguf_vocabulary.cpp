@@ -52,8 +52,8 @@ class GgufVocabularyReader {
             return error(StatusCode::corrupt_file, where_, ": expected a list of ", gguf_type_name(type),
                          " as tokenizer.ggml.", name, ", found ",
                          value == nullptr ? std::string("none")
-                         : is_list ? text("one of ", value->size(), " elements for ", count_min, " tokens")
-                                   : text("a value of type ", gguf_type_name(value->type())));
+                         : is_list        ? text("one of ", value->size(), " elements for ", count_min, " tokens")
+                                          : text("a value of type ", gguf_type_name(value->type())));
         }
         return value;
     }
@@ -96,7 +96,8 @@ class GgufVocabularyReader {
         std::string charsmap;
         if (const GgufValue* map = key("precompiled_charsmap")) {
             if (!map->is_array() || (map->element_type() != GgufType::u8 && map->element_type() != GgufType::i8)) {
-                return error(StatusCode::corrupt_file, where_, ": expected a list of bytes as "
+                return error(StatusCode::corrupt_file, where_,
+                             ": expected a list of bytes as "
                              "tokenizer.ggml.precompiled_charsmap");
             }
             charsmap.assign(reinterpret_cast<const char*>(map->raw().data()), map->raw().size());

@@ -10,8 +10,7 @@ namespace mixtura {
 namespace {
 
 // "Whitespace" is written for Rust's regex crate, whose \w has the two joiners besides.
-constexpr std::string_view kWhitespacePattern =
-    "[[:word:]\\x{200c}\\x{200d}]+|[^[:word:]\\s\\x{200c}\\x{200d}]+";
+constexpr std::string_view kWhitespacePattern = "[[:word:]\\x{200c}\\x{200d}]+|[^[:word:]\\s\\x{200c}\\x{200d}]+";
 constexpr std::string_view kPunctuationPattern = "[\\p{P}$+<=>^`|~]";
 
 Status read_normalizer(const JsonComponent& component, Normalizer& normalizer) {

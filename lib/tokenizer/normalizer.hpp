@@ -18,15 +18,15 @@ namespace mixtura {
 
 struct NormalizeStep {
     enum class Kind : std::uint8_t {
-        unicode_form,   // form
+        unicode_form,  // form
         lowercase,
-        strip,          // strips_left, strips_right
+        strip,  // strips_left, strips_right
         strip_accents,
-        prepend,        // content, unless the text is empty
-        replace,        // pattern (or literal) by content
-        precompiled,    // charsmap
-        nmt,            // the control and space rules of Google's NMT
-        byte_letters,   // each byte as a letter of the byte alphabet
+        prepend,       // content, unless the text is empty
+        replace,       // pattern (or literal) by content
+        precompiled,   // charsmap
+        nmt,           // the control and space rules of Google's NMT
+        byte_letters,  // each byte as a letter of the byte alphabet
     };
     Kind kind = Kind::lowercase;
     UnicodeForm form = UnicodeForm::nfc;

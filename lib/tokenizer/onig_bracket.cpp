@@ -154,7 +154,8 @@ class BracketReader {
             case 'D': return found("\\D", false);
             case 'h': return found("0-9A-Fa-f", false);
             case 'H': return found("0-9A-Fa-f", true);
-            case 'p': case 'P': {
+            case 'p':
+            case 'P': {
                 MIXTURA_ASSIGN_OR_RETURN(BracketItem item, read_property(cursor_));
                 return Found(std::move(item));
             }
@@ -241,7 +242,8 @@ Result<char32_t> read_escaped_literal(PatternCursor& cursor) {
         case 'r': return take(2, 0x0D);
         case 'a': return take(2, 0x07);
         case 'e': return take(2, 0x1B);
-        case 'x': case 'u': {
+        case 'x':
+        case 'u': {
             std::optional<char32_t> value;
             std::size_t length = 0;
             if (rest[1] == 'x' && rest.size() > 2 && rest[2] == '{') {
@@ -265,9 +267,9 @@ Result<char32_t> read_escaped_literal(PatternCursor& cursor) {
         default: break;
     }
     const CodePoint point = code_point_at(rest, 1);
-    const bool is_alphanumeric = point.value < 0x80 && ((rest[1] >= '0' && rest[1] <= '9') ||
-                                                        (rest[1] >= 'A' && rest[1] <= 'Z') ||
-                                                        (rest[1] >= 'a' && rest[1] <= 'z'));
+    const bool is_alphanumeric =
+        point.value < 0x80 && ((rest[1] >= '0' && rest[1] <= '9') || (rest[1] >= 'A' && rest[1] <= 'Z') ||
+                               (rest[1] >= 'a' && rest[1] <= 'z'));
     if (is_alphanumeric) {
         return cursor.fail(StatusCode::unsupported, text("the escape \\", rest[1], " is not supported"));
     }
@@ -275,8 +277,8 @@ Result<char32_t> read_escaped_literal(PatternCursor& cursor) {
 }
 
 void append_pattern_literal(std::string& out, char32_t value) {
-    const bool is_alphanumeric = (value >= '0' && value <= '9') || (value >= 'A' && value <= 'Z') ||
-                                 (value >= 'a' && value <= 'z');
+    const bool is_alphanumeric =
+        (value >= '0' && value <= '9') || (value >= 'A' && value <= 'Z') || (value >= 'a' && value <= 'z');
     if (is_alphanumeric || value >= 0x80) {
         append_utf8(out, value);
         return;

@@ -34,9 +34,9 @@ class Translator {
 
   private:
     struct Group {
-        std::size_t start = 0;        // in out_
-        bool extended = false;        // (?x): white space and comments are skipped
-        std::size_t open_options = 0; // isolated options opened in it, each a group in the output
+        std::size_t start = 0;         // in out_
+        bool extended = false;         // (?x): white space and comments are skipped
+        std::size_t open_options = 0;  // isolated options opened in it, each a group in the output
     };
 
     // Captures cost time and only references need them.
@@ -70,10 +70,22 @@ class Translator {
             }
             case '(': return open_group();
             case ')': return close_group();
-            case '|': out_ += '|'; atom_ = kNothing; return skip(1);
-            case '^': case '$': out_ += c; atom_ = kNothing; return skip(1);
-            case '.': begin_atom(); out_ += '.'; return skip(1);
-            case '?': case '*': case '+': return quantifier(std::string(1, c), 1, false);
+            case '|':
+                out_ += '|';
+                atom_ = kNothing;
+                return skip(1);
+            case '^':
+            case '$':
+                out_ += c;
+                atom_ = kNothing;
+                return skip(1);
+            case '.':
+                begin_atom();
+                out_ += '.';
+                return skip(1);
+            case '?':
+            case '*':
+            case '+': return quantifier(std::string(1, c), 1, false);
             case '{': return interval();
             default: {
                 begin_atom();
@@ -251,13 +263,19 @@ class Translator {
             case 'W': return write(text("[^", onig_word_members(), ']'));
             case 'h': return write("[0-9A-Fa-f]");
             case 'H': return write("[^0-9A-Fa-f]");
-            case 'd': case 'D': case 'R': case 'X': return write(cursor_.pattern.substr(cursor_.at, 2));
+            case 'd':
+            case 'D':
+            case 'R':
+            case 'X': return write(cursor_.pattern.substr(cursor_.at, 2));
             case 'N': return write("[^\\x{a}]");
             case 'O': return write("[\\x{0}-\\x{10ffff}]");
             case 'b': return assertion(boundary("(?=", "(?!"));
             case 'B': return assertion(boundary("(?!", "(?="));
-            case 'A': case 'Z': case 'z': case 'G': case 'K':
-                return assertion(cursor_.pattern.substr(cursor_.at, 2));
+            case 'A':
+            case 'Z':
+            case 'z':
+            case 'G':
+            case 'K': return assertion(cursor_.pattern.substr(cursor_.at, 2));
             case 'k': {
                 const std::string_view rest = cursor_.pattern.substr(cursor_.at);
                 const std::size_t end = rest.find('>');
@@ -268,9 +286,17 @@ class Translator {
                 out_ += rest.substr(0, end + 1);
                 return skip(end + 1);
             }
-            case '1': case '2': case '3': case '4': case '5': case '6': case '7': case '8': case '9':
-                return write(cursor_.pattern.substr(cursor_.at, 2));
-            case 'p': case 'P': {
+            case '1':
+            case '2':
+            case '3':
+            case '4':
+            case '5':
+            case '6':
+            case '7':
+            case '8':
+            case '9': return write(cursor_.pattern.substr(cursor_.at, 2));
+            case 'p':
+            case 'P': {
                 begin_atom();
                 MIXTURA_ASSIGN_OR_RETURN(const BracketItem item, read_property(cursor_));
                 out_ += text(item.is_negated ? "[^" : "[", item.members, ']');

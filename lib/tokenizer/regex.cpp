@@ -131,7 +131,9 @@ Status Regex::find(std::string_view subject, std::size_t start, RegexWorkspace& 
     switch (found) {
         case PCRE2_ERROR_NOMATCH: return {};
         case PCRE2_ERROR_NOMEMORY: return Status(StatusCode::out_of_host_memory, {});
-        case PCRE2_ERROR_MATCHLIMIT: case PCRE2_ERROR_DEPTHLIMIT: case PCRE2_ERROR_HEAPLIMIT:
+        case PCRE2_ERROR_MATCHLIMIT:
+        case PCRE2_ERROR_DEPTHLIMIT:
+        case PCRE2_ERROR_HEAPLIMIT:
             return error(StatusCode::budget_exceeded, "the pattern ", quoted(*pattern_, 400), " needs more than ",
                          kRegexStepsMax, " steps for one match in this text");
         default:

@@ -21,7 +21,10 @@ enum TrainerField : std::uint32_t {
     kUnkSurface = 44,
 };
 enum NormalizerField : std::uint32_t {
-    kCharsmap = 2, kAddDummyPrefix = 3, kRemoveExtraSpaces = 4, kEscapeSpaces = 5,
+    kCharsmap = 2,
+    kAddDummyPrefix = 3,
+    kRemoveExtraSpaces = 4,
+    kEscapeSpaces = 5,
 };
 
 class SentencePieceReader {

@@ -12,11 +12,11 @@ namespace mixtura {
 struct SpmNormalizer {
     const Vocabulary* vocabulary = nullptr;  // outlives the normaliser
     Charsmap charsmap;
-    ByteTrie user_defined;                   // pieces that are taken as they are, to their ids
+    ByteTrie user_defined;  // pieces that are taken as they are, to their ids
     bool adds_dummy_prefix = true;
     bool removes_extra_spaces = true;
-    bool escapes_spaces = true;              // U+2581 for each
-    bool puts_space_behind = false;          // the dummy space is a suffix
+    bool escapes_spaces = true;      // U+2581 for each
+    bool puts_space_behind = false;  // the dummy space is a suffix
 
     // `text` normalised, appended to nothing: `out` is overwritten.  A byte that is no UTF-8 becomes U+FFFD.
     // `wants_prefix` false: no dummy space this time.

@@ -13,7 +13,7 @@ bool is_marker(const Tokenizer::State& state, TokenId id) {
     if (!state.vocabulary.has(id, kTokenAdded | kTokenUserDefined | kTokenSpecial)) return false;
     if (state.vocabulary.has(id, kTokenUnknown)) return false;  // stands for unknown characters, which are no forgery
     if (state.vocabulary.has(id, kTokenSpecial)) return true;
-    // White space marks nothing, and vocabularies with tokens for runs of it were trained on texts encoded with them. 
+    // White space marks nothing, and vocabularies with tokens for runs of it were trained on texts encoded with them.
     // A single character of the model's own alphabet cannot be spelled in any other way.
     const std::string_view spelling = state.vocabulary.spelling(id);
     const bool is_one_character = !spelling.empty() && utf8_length(spelling[0]) == spelling.size();

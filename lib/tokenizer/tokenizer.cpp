@@ -37,7 +37,8 @@ Result<StatePointer> read_lone_file(const std::string& path) {
             return read_gguf_vocabulary(header, path);
         }
         case FileKind::safetensors:
-            return error(StatusCode::unknown_format, quoted(path, 400), " holds weights; its vocabulary lies beside it");
+            return error(StatusCode::unknown_format, quoted(path, 400),
+                         " holds weights; its vocabulary lies beside it");
         case FileKind::foreign: return error(StatusCode::unknown_format, quoted(path, 400), ' ', facts.what);
         case FileKind::json: {
             MIXTURA_ASSIGN_OR_RETURN(const std::string json, read_whole_file(path, kFileBytesMax));
@@ -47,7 +48,8 @@ Result<StatePointer> read_lone_file(const std::string& path) {
     }
     MIXTURA_ASSIGN_OR_RETURN(const std::string bytes, read_whole_file(path, kFileBytesMax));
     if (is_tiktoken(bytes)) {
-        return error(StatusCode::unsupported, quoted(path, 400), ": a tiktoken vocabulary is not supported, since it "
+        return error(StatusCode::unsupported, quoted(path, 400),
+                     ": a tiktoken vocabulary is not supported, since it "
                      "lacks the pattern that splits words; use the tokenizer.json of the same checkpoint");
     }
     return read_sentencepiece_model(bytes, path);

@@ -69,8 +69,9 @@ class TokenizerJsonReader {
         const std::optional<JsonValue> vocabulary = model.find("vocab");
         const std::optional<JsonValue> type_value = model.find("type");
         // Files from before "type" was written are told apart by their vocabulary.
-        const std::string_view type = type_value ? type_value->as_string().value_or("") :
-                                      vocabulary && vocabulary->is_array() ? "Unigram" : "BPE";
+        const std::string_view type = type_value                             ? type_value->as_string().value_or("")
+                                      : vocabulary && vocabulary->is_array() ? "Unigram"
+                                                                             : "BPE";
         if (type == "BPE") {
             if (!vocabulary || !vocabulary->is_object()) {
                 return error(StatusCode::corrupt_file, where_, ": expected an object as \"vocab\"");

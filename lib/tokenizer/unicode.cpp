@@ -90,10 +90,17 @@ bool is_word_character(char32_t value) noexcept {
                value == '_';
     }
     switch (category_of(value)) {
-        case UTF8PROC_CATEGORY_LU: case UTF8PROC_CATEGORY_LL: case UTF8PROC_CATEGORY_LT: case UTF8PROC_CATEGORY_LM:
-        case UTF8PROC_CATEGORY_LO: case UTF8PROC_CATEGORY_MN: case UTF8PROC_CATEGORY_MC: case UTF8PROC_CATEGORY_ME:
-        case UTF8PROC_CATEGORY_ND: case UTF8PROC_CATEGORY_NL: case UTF8PROC_CATEGORY_PC:
-            return true;
+        case UTF8PROC_CATEGORY_LU:
+        case UTF8PROC_CATEGORY_LL:
+        case UTF8PROC_CATEGORY_LT:
+        case UTF8PROC_CATEGORY_LM:
+        case UTF8PROC_CATEGORY_LO:
+        case UTF8PROC_CATEGORY_MN:
+        case UTF8PROC_CATEGORY_MC:
+        case UTF8PROC_CATEGORY_ME:
+        case UTF8PROC_CATEGORY_ND:
+        case UTF8PROC_CATEGORY_NL:
+        case UTF8PROC_CATEGORY_PC: return true;
         default:
             // Other_Alphabetic beyond marks: circled and squared Latin letters.  Join_Control: ZWNJ and ZWJ.
             return (value >= 0x24B6 && value <= 0x24E9) || (value >= 0x1F130 && value <= 0x1F149) ||
@@ -128,8 +135,8 @@ std::size_t grapheme_bytes(std::string_view text) noexcept {
 
 Status normalize_form(UnicodeForm form, TracedText& text) {
     const std::string_view bytes = text.bytes;
-    std::size_t kept = 0;   // everything before is written
-    std::size_t anew = 0;   // where the last character began that starts anew
+    std::size_t kept = 0;               // everything before is written
+    std::size_t anew = 0;               // where the last character began that starts anew
     std::unique_ptr<TracedWriter> out;  // made when the first stretch changes
     for (std::size_t at = 0; at < bytes.size();) {
         const CodePoint point = code_point_at(bytes, at);

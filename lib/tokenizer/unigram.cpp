@@ -103,8 +103,8 @@ void UnigramModel::find_path(const Word& word, UnigramScratch& scratch) const {
 
 void UnigramModel::write_bytes_or_unknown(std::string_view characters, std::vector<TokenId>& out) const {
     const bool has_all = options_.byte_fallback && std::all_of(characters.begin(), characters.end(), [&](char c) {
-        return byte_tokens_[static_cast<unsigned char>(c)] >= 0;
-    });
+                             return byte_tokens_[static_cast<unsigned char>(c)] >= 0;
+                         });
     if (!has_all) {
         out.push_back(options_.unk);
         return;

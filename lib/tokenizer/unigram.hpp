@@ -21,7 +21,7 @@ namespace mixtura {
 struct UnigramOptions {
     bool is_sentencepiece = false;  // whose arithmetic, and user-defined pieces win
     bool byte_fallback = false;
-    TokenId unk = -1;               // -1: a word with an unknown character is refused
+    TokenId unk = -1;  // -1: a word with an unknown character is refused
 };
 
 // Memory that one call reuses, and what one text carries from word to word.

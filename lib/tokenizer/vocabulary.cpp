@@ -8,7 +8,7 @@
 namespace mixtura {
 namespace {
 
-constexpr std::size_t kSpellingBytesMax = 1 << 16;   // the longest published one has 512
+constexpr std::size_t kSpellingBytesMax = 1 << 16;  // the longest published one has 512
 constexpr std::size_t kAllBytesMax = std::size_t{1} << 31;
 
 }  // namespace

@@ -13,14 +13,14 @@
 namespace mixtura {
 
 enum TokenFlags : std::uint16_t {
-    kTokenPresent = 1,      // the file names this id
-    kTokenAdded = 2,        // recognised where a text spells it, outside the model
-    kTokenSpecial = 4,      // control: left out of decoded text on request
-    kTokenUserDefined = 8,  // SentencePiece: vocabulary that is matched whole
-    kTokenByte = 16,        // "<0x0A>": one byte
-    kTokenUnknown = 32,     // stands for what the vocabulary cannot spell
-    kTokenUnused = 64,      // SentencePiece: never given out
-    kTokenMarker = 128,     // never comes out of untrusted text (Tokenizer::encode_spans)
+    kTokenPresent = 1,         // the file names this id
+    kTokenAdded = 2,           // recognised where a text spells it, outside the model
+    kTokenSpecial = 4,         // control: left out of decoded text on request
+    kTokenUserDefined = 8,     // SentencePiece: vocabulary that is matched whole
+    kTokenByte = 16,           // "<0x0A>": one byte
+    kTokenUnknown = 32,        // stands for what the vocabulary cannot spell
+    kTokenUnused = 64,         // SentencePiece: never given out
+    kTokenMarker = 128,        // never comes out of untrusted text (Tokenizer::encode_spans)
     kTokenOutsideModel = 256,  // added behind the model's back: the model never makes it
 };
 

@@ -180,7 +180,8 @@ std::size_t jinja_character_offset(std::string_view bytes, std::size_t index) {
 std::size_t find_jinja_text(std::string_view whole, std::string_view part, std::size_t from) {
     if (from > whole.size()) return std::string_view::npos;
     if (part.empty()) return from;
-    if (part.size() > whole.size() - from) return std::string_view::npos;  // an empty text may have no address for memmem
+    if (part.size() > whole.size() - from)
+        return std::string_view::npos;  // an empty text may have no address for memmem
     const void* found =
         ::memmem(whole.data() + from, whole.size() - from, part.data(), part.size());  // two-way: linear
     return found == nullptr ? std::string_view::npos

@@ -22,7 +22,8 @@ Model open(const std::string& path) {
     return *std::move(model);
 }
 
-Generation create(const Model& model, const GenerationOptions& options = {.thread_count = 2, .cache_dtype = DType::f32}) {
+Generation create(const Model& model,
+                  const GenerationOptions& options = {.thread_count = 2, .cache_dtype = DType::f32}) {
     auto generation = Generation::create(model, options);
     INFO(generation.status().message());
     REQUIRE(generation);
@@ -47,8 +48,8 @@ GenerationRequest greedy(std::vector<TokenId> prompt, std::int64_t tokens) {
 }
 
 // A copy of a golden model with one element of a bf16 tensor replaced by `bits`.
-std::string with_damage(const test::TemporaryFolder& folder, const std::string& name, const std::string& tensor, std::size_t element,
-                        std::uint16_t bits) {
+std::string with_damage(const test::TemporaryFolder& folder, const std::string& name, const std::string& tensor,
+                        std::size_t element, std::uint16_t bits) {
     const std::string source = test::golden("models/" + name);
     const auto checkpoint = Checkpoint::open(source);
     REQUIRE(checkpoint);
@@ -65,7 +66,8 @@ constexpr std::uint16_t kNaN = 0x7FC0, kInfinity = 0x7F80;
 
 }  // namespace
 
-TEST_CASE("greedy generation continues as the owners' code does, twice the same, the second time from the cache", "[engine][short]") {
+TEST_CASE("greedy generation continues as the owners' code does, twice the same, the second time from the cache",
+          "[engine][short]") {
     const Model model = open(test::golden("models/qwen3"));
     Generation generation = create(model);
     const auto facts = nlohmann::json::parse(test::read_file(test::golden("models/qwen3/reference.json")));
@@ -168,7 +170,8 @@ TEST_CASE("what cannot be computed is refused in a sentence, and the sequence st
     CHECK(Generation::create(model, {.cache_dtype = DType::q4_0}).status().code() == StatusCode::invalid_argument);
 }
 
-TEST_CASE("numbers that stop being finite fail the request with layer and position named, and no other", "[engine][short]") {
+TEST_CASE("numbers that stop being finite fail the request with layer and position named, and no other",
+          "[engine][short]") {
     struct Case {
         const char* tensor;
         std::size_t element;
@@ -177,7 +180,8 @@ TEST_CASE("numbers that stop being finite fail the request with layer and positi
     };
     const Case cases[] = {
         {"model.layers.1.mlp.up_proj.weight", 5, kNaN, "the numbers stopped being finite in layer 1 at position 0"},
-        {"model.layers.2.self_attn.v_proj.weight", 0, kInfinity, "the numbers stopped being finite in layer 2 at position 0"},
+        {"model.layers.2.self_attn.v_proj.weight", 0, kInfinity,
+         "the numbers stopped being finite in layer 2 at position 0"},
         {"lm_head.weight", 64 * 7, kNaN, "the numbers stopped being finite in the logits at position 2"},
         {"model.embed_tokens.weight", 64 * 9, kNaN, "the numbers stopped being finite in the embedding at position 1"},
     };

@@ -85,8 +85,9 @@ std::vector<Fixture> fixtures() {
 std::string random_text(std::uint64_t seed, std::size_t characters) {
     std::string out;
     for (std::size_t i = 0; i < characters; ++i) {
-        const PhiloxCounter draw = philox4x32({static_cast<std::uint32_t>(i), 0, 0, 0},
-                                              {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)});
+        const PhiloxCounter draw =
+            philox4x32({static_cast<std::uint32_t>(i), 0, 0, 0},
+                       {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)});
         // Half ASCII, a quarter the low planes where scripts and marks live, the rest anywhere.
         const std::uint32_t range = draw[0] % 4 < 2 ? 0x80 : draw[0] % 4 == 2 ? 0x3100 : 0x110000;
         const char32_t value = draw[1] % range;

@@ -52,52 +52,55 @@ std::size_t for_each_case(std::string_view key, std::string_view spec_key, Each&
 
 TEST_CASE("each normaliser makes of a text what the tokenizers library makes of it", "[tokenizer][short]") {
     RegexWorkspace regex;
-    const std::size_t count = for_each_case("normalizers", "spec", [&](JsonValue spec, JsonValue input, JsonValue wanted) {
-        Normalizer normalizer;
-        const Status status = read_json_normalizer(spec, "test", normalizer);
-        INFO(status.message());
-        REQUIRE(status.is_ok());
-        TracedText text{std::string(input.as_string().value()), {}};
-        REQUIRE(normalizer.apply(text, regex).is_ok());
-        INFO(quoted(input.as_string().value()));
-        CHECK(quoted(text.bytes, 1000) == quoted(wanted.as_string().value(), 1000));
-        // With trust alongside, the text is the same and every byte has its trust.
-        TracedText traced{std::string(input.as_string().value()), std::string(input.as_string()->size(), '\0')};
-        REQUIRE(normalizer.apply(traced, regex).is_ok());
-        CHECK(traced.bytes == text.bytes);
-        CHECK((traced.trust.size() == traced.bytes.size() || input.as_string()->empty()));
-    });
+    const std::size_t count =
+        for_each_case("normalizers", "spec", [&](JsonValue spec, JsonValue input, JsonValue wanted) {
+            Normalizer normalizer;
+            const Status status = read_json_normalizer(spec, "test", normalizer);
+            INFO(status.message());
+            REQUIRE(status.is_ok());
+            TracedText text{std::string(input.as_string().value()), {}};
+            REQUIRE(normalizer.apply(text, regex).is_ok());
+            INFO(quoted(input.as_string().value()));
+            CHECK(quoted(text.bytes, 1000) == quoted(wanted.as_string().value(), 1000));
+            // With trust alongside, the text is the same and every byte has its trust.
+            TracedText traced{std::string(input.as_string().value()), std::string(input.as_string()->size(), '\0')};
+            REQUIRE(normalizer.apply(traced, regex).is_ok());
+            CHECK(traced.bytes == text.bytes);
+            CHECK((traced.trust.size() == traced.bytes.size() || input.as_string()->empty()));
+        });
     CHECK(count == 19);
 }
 
 TEST_CASE("each pre-tokenizer cuts a text where the tokenizers library cuts it", "[tokenizer][short]") {
-    const std::size_t count = for_each_case("pre_tokenizers", "spec", [&](JsonValue spec, JsonValue input, JsonValue wanted) {
-        PreTokenizer pre_tokenizer;
-        const Status status = read_json_pre_tokenizer(spec, "test", pre_tokenizer);
-        INFO(status.message());
-        REQUIRE(status.is_ok());
-        PreTokenizer::Scratch scratch;
-        Collector collector;
-        REQUIRE(pre_tokenizer.run({input.as_string().value(), nullptr}, true, scratch, collector).is_ok());
-        INFO(quoted(input.as_string().value()));
-        CHECK(joined(collector.words) == joined(strings_of(wanted)));
-    });
+    const std::size_t count =
+        for_each_case("pre_tokenizers", "spec", [&](JsonValue spec, JsonValue input, JsonValue wanted) {
+            PreTokenizer pre_tokenizer;
+            const Status status = read_json_pre_tokenizer(spec, "test", pre_tokenizer);
+            INFO(status.message());
+            REQUIRE(status.is_ok());
+            PreTokenizer::Scratch scratch;
+            Collector collector;
+            REQUIRE(pre_tokenizer.run({input.as_string().value(), nullptr}, true, scratch, collector).is_ok());
+            INFO(quoted(input.as_string().value()));
+            CHECK(joined(collector.words) == joined(strings_of(wanted)));
+        });
     CHECK(count == 42);
 }
 
 TEST_CASE("each pattern of Oniguruma's syntax matches what Oniguruma matches", "[tokenizer][short]") {
-    const std::size_t count = for_each_case("patterns", "pattern", [&](JsonValue pattern, JsonValue input, JsonValue wanted) {
-        PreTokenizer pre_tokenizer;
-        Result<Regex> regex = Regex::compile(pattern.as_string().value(), "test");
-        INFO(pattern.as_string().value() << ": " << regex.status().message());
-        REQUIRE(regex.is_ok());
-        pre_tokenizer.stages.emplace_back().pattern = *std::move(regex);
-        PreTokenizer::Scratch scratch;
-        Collector collector;
-        REQUIRE(pre_tokenizer.run({input.as_string().value(), nullptr}, true, scratch, collector).is_ok());
-        INFO(quoted(input.as_string().value()));
-        CHECK(joined(collector.words) == joined(strings_of(wanted)));
-    });
+    const std::size_t count =
+        for_each_case("patterns", "pattern", [&](JsonValue pattern, JsonValue input, JsonValue wanted) {
+            PreTokenizer pre_tokenizer;
+            Result<Regex> regex = Regex::compile(pattern.as_string().value(), "test");
+            INFO(pattern.as_string().value() << ": " << regex.status().message());
+            REQUIRE(regex.is_ok());
+            pre_tokenizer.stages.emplace_back().pattern = *std::move(regex);
+            PreTokenizer::Scratch scratch;
+            Collector collector;
+            REQUIRE(pre_tokenizer.run({input.as_string().value(), nullptr}, true, scratch, collector).is_ok());
+            INFO(quoted(input.as_string().value()));
+            CHECK(joined(collector.words) == joined(strings_of(wanted)));
+        });
     CHECK(count == 47);
 }
 

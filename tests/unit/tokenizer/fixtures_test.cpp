@@ -1,4 +1,5 @@
-// Ids and texts that the formats' own libraries gave (tests/golden/make/make_tokenizers.py, make_tokenizer_components.py).
+// Ids and texts that the formats' own libraries gave (tests/golden/make/make_tokenizers.py,
+// make_tokenizer_components.py).
 #include <catch2/catch.hpp>
 
 #include "unit/tokenizer/cases.hpp"
@@ -6,7 +7,8 @@
 using namespace mixtura;
 using namespace mixtura::test;
 
-TEST_CASE("every golden string has the reference's ids and text, from each form of its vocabulary", "[tokenizer][short]") {
+TEST_CASE("every golden string has the reference's ids and text, from each form of its vocabulary",
+          "[tokenizer][short]") {
     for (const Fixture& fixture : fixtures()) {
         INFO(fixture.path);
         const Tokenizer tokenizer = open_tokenizer(fixture.path);

@@ -102,7 +102,8 @@ TEST_CASE("random ids stream as whole UTF-8 and together give the whole", "[toke
     std::vector<std::string> paths;
     for (const Fixture& fixture : fixtures()) paths.push_back(fixture.path);
     for (const JsonValue entry : components.root().find("tokenizers")->elements()) {
-        paths.push_back(folder.write(text("v", paths.size(), "/tokenizer.json"), entry.find("spec")->as_string().value()));
+        paths.push_back(
+            folder.write(text("v", paths.size(), "/tokenizer.json"), entry.find("spec")->as_string().value()));
     }
     CHECK(paths.size() == 22);
     for (const std::string& path : paths) {
@@ -113,7 +114,8 @@ TEST_CASE("random ids stream as whole UTF-8 and together give the whole", "[toke
             for (std::uint32_t i = 0; i < 1 + seed * 2; ++i) {
                 const PhiloxCounter draw = philox4x32({i, 2, 0, 0}, {seed, 0});
                 // Byte tokens and the alphabet lie at the front of every vocabulary: half of the ids from there.
-                const std::size_t range = draw[0] % 2 == 0 ? std::min<std::size_t>(300, tokenizer.size()) : tokenizer.size();
+                const std::size_t range =
+                    draw[0] % 2 == 0 ? std::min<std::size_t>(300, tokenizer.size()) : tokenizer.size();
                 ids.push_back(static_cast<TokenId>(draw[1] % range));
             }
             for (const bool skip_special : {false, true}) {

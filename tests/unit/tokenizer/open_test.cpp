@@ -38,18 +38,23 @@ TEST_CASE("a path without a vocabulary is refused with what is there", "[tokeniz
     CHECK(Tokenizer::open(folder.file("none")).status().code() == StatusCode::not_found);
     CHECK(Tokenizer::open("/dev/null").status().code() == StatusCode::invalid_argument);
     CHECK(Tokenizer::open(std::string("a\0b", 3)).status().code() == StatusCode::invalid_argument);
-    const std::string pointer = folder.write("tokenizer.json", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n");
+    const std::string pointer =
+        folder.write("tokenizer.json", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n");
     CHECK(Tokenizer::open(pointer).status().code() == StatusCode::unknown_format);
     CHECK(message(pointer).find("git-LFS pointer") != std::string::npos);
-    CHECK(Tokenizer::open(golden("quants.safetensors")).status().message().find("holds weights") != std::string_view::npos);
+    CHECK(Tokenizer::open(golden("quants.safetensors")).status().message().find("holds weights") !=
+          std::string_view::npos);
     CHECK(Tokenizer::open(golden("gguf/llama.gguf")).status().code() == StatusCode::not_found);
 }
 
 TEST_CASE("tokenizer_config.json says what is put around a text", "[tokenizer][short]") {
     CHECK(encoded_ids(*Folder("json").open().encode("a")).substr(0, 2) == "0 ");
-    const auto with = [](const std::string& config) { return Folder("json", {{"tokenizer_config.json", config}}).open(); };
+    const auto with = [](const std::string& config) {
+        return Folder("json", {{"tokenizer_config.json", config}}).open();
+    };
     CHECK_FALSE(with(R"({"bos_token": "<|endoftext|>", "add_bos_token": false})").adds_bos());
-    const Tokenizer both = with(R"({"bos_token": {"content": "<|im_start|>"}, "eos_token": "<|im_end|>", "add_bos_token": true,
+    const Tokenizer both =
+        with(R"({"bos_token": {"content": "<|im_start|>"}, "eos_token": "<|im_end|>", "add_bos_token": true,
                                     "add_eos_token": true})");
     CHECK(both.special_tokens().bos == 1);
     CHECK(both.special_tokens().eos == 2);
@@ -68,7 +73,8 @@ TEST_CASE("tokenizer_config.json says what is put around a text", "[tokenizer][s
 TEST_CASE("tokenizer_config.json and added_tokens.json add tokens and change them", "[tokenizer][short]") {
     const Tokenizer changed = Folder("json", {{"tokenizer_config.json", R"({"added_tokens_decoder": {
         "2": {"content": "<|im_end|>", "special": false, "rstrip": true, "normalized": false},
-        "1500": {"content": "<think>", "special": false, "normalized": false}}})"}}).open();
+        "1500": {"content": "<think>", "special": false, "normalized": false}}})"}})
+                                  .open();
     CHECK_FALSE(changed.is_special(2));
     CHECK(changed.find("<think>") == 1500);
     CHECK(encoded_ids(*changed.encode("<|im_end|>  <think>", {AddedTokens::all, AddBos::no})) == "2 1500");
@@ -80,7 +86,8 @@ TEST_CASE("tokenizer_config.json and added_tokens.json add tokens and change the
 TEST_CASE("the space in front of a SentencePiece text follows the legacy flag", "[tokenizer][short]") {
     const TokenId space = open_tokenizer(golden("tokenizers/spm-bpe/tokenizer.model")).find("\u2581");
     const auto count = [&](const char* config, const char* text) {
-        const auto ids = Folder("model", {{"tokenizer_config.json", config}}).open().encode(text, {AddedTokens::all, AddBos::no});
+        const auto ids =
+            Folder("model", {{"tokenizer_config.json", config}}).open().encode(text, {AddedTokens::all, AddBos::no});
         return std::count(ids->begin(), ids->end(), space);
     };
     // "<s>" is recognised here, and the dummy space comes before every part or before the first alone.
@@ -95,7 +102,8 @@ TEST_CASE("end tokens come from generation_config.json, else config.json, else s
         const Tokenizer tokenizer = Folder("json", std::move(files)).open();
         return encoded_ids({tokenizer.end_tokens().begin(), tokenizer.end_tokens().end()});
     };
-    CHECK(ends({{"generation_config.json", R"({"eos_token_id": [5, 2]})"}, {"config.json", R"({"eos_token_id": 7})"}}) == "2 5");
+    CHECK(ends({{"generation_config.json", R"({"eos_token_id": [5, 2]})"},
+                {"config.json", R"({"eos_token_id": 7})"}}) == "2 5");
     CHECK(ends({{"config.json", R"({"eos_token_id": 7})"}}) == "7");
     CHECK(ends({{"config.json", R"({"eos_token_id": 99999999})"}}) == "0 2");
     CHECK(ends({}) == "0 2");  // <|endoftext|> and <|im_end|>
@@ -104,11 +112,16 @@ TEST_CASE("end tokens come from generation_config.json, else config.json, else s
 
 TEST_CASE("broken files beside a vocabulary are refused, not left aside", "[tokenizer][short]") {
     for (const auto& [name, content] : std::vector<std::pair<std::string, std::string>>{
-             {"tokenizer_config.json", "["}, {"tokenizer_config.json", "[]"}, {"tokenizer_config.json", R"({"add_bos_token": 1, "bos_token": "<|im_end|>"})"},
-             {"tokenizer_config.json", R"({"bos_token": 3})"}, {"tokenizer_config.json", R"({"added_tokens_decoder": {"x": {"content": "y"}}})"},
+             {"tokenizer_config.json", "["},
+             {"tokenizer_config.json", "[]"},
+             {"tokenizer_config.json", R"({"add_bos_token": 1, "bos_token": "<|im_end|>"})"},
+             {"tokenizer_config.json", R"({"bos_token": 3})"},
+             {"tokenizer_config.json", R"({"added_tokens_decoder": {"x": {"content": "y"}}})"},
              {"tokenizer_config.json", R"({"added_tokens_decoder": {"99999999999": {"content": "y"}}})"},
              {"tokenizer_config.json", R"({"added_tokens_decoder": {"900000": {"content": "y"}}})"},
-             {"added_tokens.json", R"({"a": "b"})"}, {"special_tokens_map.json", R"({"eos_token": {}})"}, {"generation_config.json", "{"}}) {
+             {"added_tokens.json", R"({"a": "b"})"},
+             {"special_tokens_map.json", R"({"eos_token": {}})"},
+             {"generation_config.json", "{"}}) {
         INFO(name << ' ' << content);
         const Folder folder("json", {{name, content}});
         const auto tokenizer = Tokenizer::open(folder.folder.path());

@@ -30,7 +30,8 @@ TEST_CASE("a byte trie finds every key that a text starts with", "[tokenizer][sh
     entries.emplace_back("b", 42);  // the last of two counts
     const ByteTrie trie(entries);
     std::string found;
-    trie.for_each_prefix("abcde", [&](std::size_t length, std::int32_t value) { found += text(length, ':', value, ' '); });
+    trie.for_each_prefix("abcde",
+                         [&](std::size_t length, std::int32_t value) { found += text(length, ':', value, ' '); });
     CHECK(found == "1:0 2:1 3:2 4:6 ");
     CHECK(trie.longest_prefix("bb").value == 42);
     CHECK(trie.longest_prefix("\xFFzz").length == 2);
@@ -45,7 +46,8 @@ TEST_CASE("a byte trie finds every key that a text starts with", "[tokenizer][sh
         for (std::uint32_t i = 0; i < 100; ++i) {
             const PhiloxCounter draw = philox4x32({i, 3, 0, 0}, {seed, 0});
             std::string word;
-            for (std::uint32_t k = 0; k <= draw[0] % 6; ++k) word.push_back(static_cast<char>('a' + (draw[1] >> 2 * k) % 4));
+            for (std::uint32_t k = 0; k <= draw[0] % 6; ++k)
+                word.push_back(static_cast<char>('a' + (draw[1] >> 2 * k) % 4));
             words.push_back(word);
         }
         for (std::size_t i = 0; i < words.size(); ++i) list.emplace_back(words[i], static_cast<std::int32_t>(i));
@@ -75,13 +77,14 @@ TEST_CASE("the byte alphabet has one letter for each byte and leads back", "[tok
 
 TEST_CASE("normalisation by stretches equals normalisation of the whole", "[tokenizer][short]") {
     const auto whole = [](UnicodeForm form, const std::string& text) {
-        const int options = UTF8PROC_STABLE |
-                            (form == UnicodeForm::nfc || form == UnicodeForm::nfkc ? UTF8PROC_COMPOSE : UTF8PROC_DECOMPOSE) |
-                            (form == UnicodeForm::nfkc || form == UnicodeForm::nfkd ? UTF8PROC_COMPAT : 0);
+        const int options =
+            UTF8PROC_STABLE |
+            (form == UnicodeForm::nfc || form == UnicodeForm::nfkc ? UTF8PROC_COMPOSE : UTF8PROC_DECOMPOSE) |
+            (form == UnicodeForm::nfkc || form == UnicodeForm::nfkd ? UTF8PROC_COMPAT : 0);
         utf8proc_uint8_t* mapped = nullptr;
-        const auto length = utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                                         static_cast<utf8proc_ssize_t>(text.size()), &mapped,
-                                         static_cast<utf8proc_option_t>(options));
+        const auto length =
+            utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                         static_cast<utf8proc_ssize_t>(text.size()), &mapped, static_cast<utf8proc_option_t>(options));
         REQUIRE(length >= 0);
         const std::string out(reinterpret_cast<const char*>(mapped), static_cast<std::size_t>(length));
         std::free(mapped);
@@ -122,9 +125,13 @@ TEST_CASE("broken UTF-8 becomes one U+FFFD for each maximal part", "[tokenizer][
     // The Unicode Standard's own example (table 3-8) and the borders.
     const std::vector<std::pair<std::string, std::string>> rows = {
         {"\x61\xF1\x80\x80\xE1\x80\xC2\x62\x80\x63\x80\xBF\x64", "a\uFFFD\uFFFD\uFFFDb\uFFFDc\uFFFD\uFFFDd"},
-        {"\xC0\xAF", "\uFFFD\uFFFD"}, {"\xE0\x9F\x80", "\uFFFD\uFFFD\uFFFD"}, {"\xED\xA0\x80", "\uFFFD\uFFFD\uFFFD"},
+        {"\xC0\xAF", "\uFFFD\uFFFD"},
+        {"\xE0\x9F\x80", "\uFFFD\uFFFD\uFFFD"},
+        {"\xED\xA0\x80", "\uFFFD\uFFFD\uFFFD"},
         {"\xF4\x91\x92\x93\xFF\x41\x80\xBF\x42", "\uFFFD\uFFFD\uFFFD\uFFFD\uFFFDA\uFFFD\uFFFDB"},
-        {"\xF0\x9F\xA6", "\uFFFD"}, {"\xF0\x9F\xA6\x41", "\uFFFDA"}, {"é", "é"}};
+        {"\xF0\x9F\xA6", "\uFFFD"},
+        {"\xF0\x9F\xA6\x41", "\uFFFDA"},
+        {"é", "é"}};
     for (const auto& [bytes, wanted] : rows) {
         std::string held = bytes, out;
         take_all_utf8(held, out);
@@ -149,11 +156,13 @@ TEST_CASE("short and long words merge alike", "[tokenizer][short]") {
     for (std::uint32_t i = 0; tokens.size() < 40; ++i) {
         const PhiloxCounter draw = philox4x32({i, 4, 0, 0}, {1, 0});
         const std::string left = tokens[draw[0] % tokens.size()], right = tokens[draw[1] % tokens.size()];
-        if (left.size() + right.size() > 12 || std::find(tokens.begin(), tokens.end(), left + right) != tokens.end()) continue;
+        if (left.size() + right.size() > 12 || std::find(tokens.begin(), tokens.end(), left + right) != tokens.end())
+            continue;
         tokens.push_back(left + right);
         merges.emplace_back(left, right);
     }
-    for (std::size_t i = 0; i < tokens.size(); ++i) REQUIRE(vocabulary.add(static_cast<TokenId>(i), tokens[i], 0, "test").is_ok());
+    for (std::size_t i = 0; i < tokens.size(); ++i)
+        REQUIRE(vocabulary.add(static_cast<TokenId>(i), tokens[i], 0, "test").is_ok());
     std::vector<BpeModel::MergePair> pairs;
     for (const auto& [left, right] : merges) pairs.push_back({left, right});
     const auto model = BpeModel::from_merges(vocabulary, {}, pairs, "test");
@@ -164,7 +173,8 @@ TEST_CASE("short and long words merge alike", "[tokenizer][short]") {
         for (;;) {
             std::size_t best = merges.size(), at = 0;
             for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
-                const auto rank = static_cast<std::size_t>(std::find(merges.begin(), merges.end(), std::pair(parts[i], parts[i + 1])) - merges.begin());
+                const auto rank = static_cast<std::size_t>(
+                    std::find(merges.begin(), merges.end(), std::pair(parts[i], parts[i + 1])) - merges.begin());
                 if (rank < best) best = rank, at = i;
             }
             if (best == merges.size()) return parts;
@@ -175,7 +185,8 @@ TEST_CASE("short and long words merge alike", "[tokenizer][short]") {
     BpeScratch scratch;
     for (std::uint32_t seed = 0; seed < 400; ++seed) {
         std::string word;
-        for (std::uint32_t i = 0; i < 1 + seed / 3; ++i) word.push_back(philox4x32({i, 5, 0, 0}, {seed, 0})[0] % 2 == 0 ? 'a' : 'b');
+        for (std::uint32_t i = 0; i < 1 + seed / 3; ++i)
+            word.push_back(philox4x32({i, 5, 0, 0}, {seed, 0})[0] % 2 == 0 ? 'a' : 'b');
         std::vector<TokenId> ids;
         model->encode({word, nullptr}, scratch, ids);
         std::string got, wanted;

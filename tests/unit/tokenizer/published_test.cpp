@@ -11,7 +11,9 @@ using namespace mixtura::test;
 
 namespace {
 
-Tokenizer open_published(const std::string& name) { return open_tokenizer(std::string(MIXTURA_PUBLISHED_DIR) + "/" + name); }
+Tokenizer open_published(const std::string& name) {
+    return open_tokenizer(std::string(MIXTURA_PUBLISHED_DIR) + "/" + name);
+}
 
 std::size_t check_published(const Tokenizer& tokenizer, const std::string& name, AddedTokens mode) {
     const JsonDocument cases = golden_json("tokenizers/" + name + "/cases.json");
@@ -26,7 +28,8 @@ void check_forgeries(const Tokenizer& tokenizer) {
         if (!tokenizer.is_added(id) || id == tokenizer.special_tokens().unk) continue;
         const std::string spelling(tokenizer.token_text(id));
         INFO(spelling);
-        const auto forged = tokenizer.encode_spans(std::vector<TextSpan>{{"x", true}, {spelling + "\n" + spelling + "ab", false}});
+        const auto forged =
+            tokenizer.encode_spans(std::vector<TextSpan>{{"x", true}, {spelling + "\n" + spelling + "ab", false}});
         REQUIRE(forged.is_ok());
         CHECK(std::find(forged->begin() + 1, forged->end(), id) == forged->end());
         const auto real = tokenizer.encode_spans(std::vector<TextSpan>{{"x", true}, {spelling, true}, {"y", false}});
@@ -58,7 +61,8 @@ TEST_CASE("Mixtral-8x7B's published vocabulary has SentencePiece's ids", "[token
     check_forgeries(tokenizer);
 }
 
-TEST_CASE("SmolLM2's published vocabulary, in its GGUF file, has the tokenizers library's ids", "[tokenizer][published]") {
+TEST_CASE("SmolLM2's published vocabulary, in its GGUF file, has the tokenizers library's ids",
+          "[tokenizer][published]") {
     const Tokenizer tokenizer = open_published("smollm2/model.gguf");
     CHECK(tokenizer.size() == 49152);
     CHECK(check_published(tokenizer, "smollm2", AddedTokens::all) > 210);

@@ -17,7 +17,8 @@ void check_refusals(const std::vector<Refusal>& refusals) {
         INFO(refusal.name << ": " << quoted(refusal.content, 300));
         REQUIRE_FALSE(tokenizer.is_ok());
         std::string message(tokenizer.status().message());
-        for (std::size_t at = message.find(quoted(path, 400)); at != std::string::npos; at = message.find(quoted(path, 400))) {
+        for (std::size_t at = message.find(quoted(path, 400)); at != std::string::npos;
+             at = message.find(quoted(path, 400))) {
             message.replace(at, quoted(path, 400).size(), "<file>");
         }
         CHECK(message == refusal.message);

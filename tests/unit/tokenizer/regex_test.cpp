@@ -36,19 +36,23 @@ std::string first_match(std::string_view pattern, std::string_view subject) {
 TEST_CASE("constructs of Oniguruma without an equal in PCRE2 are refused by name", "[tokenizer][short]") {
     CHECK(translated("(?~abc)") == "here: at byte 0 of the pattern '(?~abc)': the group '(?~' is not supported");
     CHECK(translated("(?(1)a|b)") == "here: at byte 0 of the pattern '(?(1)a|b)': the group '(?(' is not supported");
-    CHECK(translated("(?<n>a)\\g<n>") == "here: at byte 7 of the pattern '(?<n>a)\\g<n>': the escape \\g is not supported");
+    CHECK(translated("(?<n>a)\\g<n>") ==
+          "here: at byte 7 of the pattern '(?<n>a)\\g<n>': the escape \\g is not supported");
     CHECK(translated("(*FAIL)") == "here: at byte 0 of the pattern '(*FAIL)': callouts, \"(*…)\", are not supported");
-    CHECK(translated("\\p{Klingon}") == "here: at byte 0 of the pattern '\\p{Klingon}': the property 'Klingon' is not supported");
-    CHECK(translated("[[:graph:]]") == "here: at byte 3 of the pattern '[[:graph:]]': the set [:'graph':] is not supported");
+    CHECK(translated("\\p{Klingon}") ==
+          "here: at byte 0 of the pattern '\\p{Klingon}': the property 'Klingon' is not supported");
+    CHECK(translated("[[:graph:]]") ==
+          "here: at byte 3 of the pattern '[[:graph:]]': the set [:'graph':] is not supported");
     CHECK(translated("\\xE4") == "here: at byte 0 of the pattern '\\xE4': \\x with a byte above 7F is not supported");
     CHECK(translated("a{100000}") ==
           "here: at byte 1 of the pattern 'a{100000}': a repeat count has more than five digits");
 }
 
 TEST_CASE("patterns that are none are refused", "[tokenizer][short]") {
-    for (const std::string_view pattern : {"(", ")", "a)", "[", "[a", "[^", "[a&&", "[z-a]", "[a-\\d]", "*", "+a", "?", "(*", "(?",
-                                           "(?i", "(?#", "\\", "a\\", "\\p", "\\p{", "\\p{L", "\\x{", "\\x{110000}", "\\u12",
-                                           "[[:alpha", "(?<n", "|*", "(|+)", "\xFF", "\\x{D800}"}) {
+    for (const std::string_view pattern :
+         {"(",     ")",    "a)",          "[",     "[a",       "[^",   "[a&&", "[z-a]", "[a-\\d]", "*",
+          "+a",    "?",    "(*",          "(?",    "(?i",      "(?#",  "\\",   "a\\",   "\\p",     "\\p{",
+          "\\p{L", "\\x{", "\\x{110000}", "\\u12", "[[:alpha", "(?<n", "|*",   "(|+)",  "\xFF",    "\\x{D800}"}) {
         INFO(quoted(pattern));
         const auto result = translate_onig(pattern, "here");
         CHECK_FALSE(result.is_ok());
@@ -68,7 +72,8 @@ TEST_CASE("a catastrophic pattern ends with an error and soon", "[tokenizer][sho
     CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(20));
     // Through the public door it is the call that fails, not the process.
     const TemporaryFolder folder;
-    const Tokenizer tokenizer = open_tokenizer(folder.write("tokenizer.json", R"({"model": {"type": "BPE", "vocab": {"a": 0},
+    const Tokenizer tokenizer =
+        open_tokenizer(folder.write("tokenizer.json", R"({"model": {"type": "BPE", "vocab": {"a": 0},
         "merges": []}, "pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(?:a+)+[bd]"}, "behavior": "Isolated", "invert": false}})"));
     CHECK(tokenizer.encode(subject + "c").status().code() == StatusCode::budget_exceeded);
     CHECK(tokenizer.encode("aaab").is_ok());
@@ -88,17 +93,96 @@ TEST_CASE("long texts pass the published patterns", "[tokenizer][short]") {
 
 TEST_CASE("every name of a pre-tokenizer that the common converter writes is in the table, and its patterns compile",
           "[tokenizer][short]") {
-    for (const std::string_view name :
-         {"default", "llama3", "llama-v3", "llama-bpe", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2", "jina-v5-nano",
-          "dbrx", "smaug-bpe", "glm4", "chatglm-bpe", "minicpm5", "jais-2", "deepseek-llm", "deepseek-coder", "deepseek-v3",
-          "hunyuan-dense", "joyai-llm", "hy_v4", "spark2_5", "youtu", "falcon", "starcoder", "refact", "codeshell", "smollm",
-          "exaone", "minerva-7b", "mellum2", "command-r", "gpt-2", "phi-2", "jina-es", "jina-de", "jina-v2-es", "jina-v2-de",
-          "jina-v1-en", "jina-v2-code", "roberta-bpe", "gigachat", "a.x-4.0", "mellum", "exaone4", "jais", "trillion",
-          "granite-docling", "mpt", "olmo", "modern-bert", "qwen2", "deepseek-r1-qwen", "kormo", "f2llmv2", "megrez", "stablelm2",
-          "hunyuan", "solar-open", "grok-2", "qwen35", "ufakzeka", "poro-chat", "bloom", "gpt3-finnish", "viking", "tekken",
-          "chameleon", "gpt-4o", "llama4", "kanana2", "talkie", "minimax-m2", "granite-embed-multi-97m", "tiny_aya", "cohere2moe",
-          "kimi-k2", "kimi-k25", "superbpe", "bailingmoe", "bailingmoe2", "llada-moe", "seed-coder", "afmoe", "laguna",
-          "exaone-moe", "gemma4", "granite-embed-multi-311m", "sarvam-moe"}) {
+    for (const std::string_view name : {"default",
+                                        "llama3",
+                                        "llama-v3",
+                                        "llama-bpe",
+                                        "falcon3",
+                                        "falcon-h1",
+                                        "pixtral",
+                                        "midm-2.0",
+                                        "lfm2",
+                                        "jina-v5-nano",
+                                        "dbrx",
+                                        "smaug-bpe",
+                                        "glm4",
+                                        "chatglm-bpe",
+                                        "minicpm5",
+                                        "jais-2",
+                                        "deepseek-llm",
+                                        "deepseek-coder",
+                                        "deepseek-v3",
+                                        "hunyuan-dense",
+                                        "joyai-llm",
+                                        "hy_v4",
+                                        "spark2_5",
+                                        "youtu",
+                                        "falcon",
+                                        "starcoder",
+                                        "refact",
+                                        "codeshell",
+                                        "smollm",
+                                        "exaone",
+                                        "minerva-7b",
+                                        "mellum2",
+                                        "command-r",
+                                        "gpt-2",
+                                        "phi-2",
+                                        "jina-es",
+                                        "jina-de",
+                                        "jina-v2-es",
+                                        "jina-v2-de",
+                                        "jina-v1-en",
+                                        "jina-v2-code",
+                                        "roberta-bpe",
+                                        "gigachat",
+                                        "a.x-4.0",
+                                        "mellum",
+                                        "exaone4",
+                                        "jais",
+                                        "trillion",
+                                        "granite-docling",
+                                        "mpt",
+                                        "olmo",
+                                        "modern-bert",
+                                        "qwen2",
+                                        "deepseek-r1-qwen",
+                                        "kormo",
+                                        "f2llmv2",
+                                        "megrez",
+                                        "stablelm2",
+                                        "hunyuan",
+                                        "solar-open",
+                                        "grok-2",
+                                        "qwen35",
+                                        "ufakzeka",
+                                        "poro-chat",
+                                        "bloom",
+                                        "gpt3-finnish",
+                                        "viking",
+                                        "tekken",
+                                        "chameleon",
+                                        "gpt-4o",
+                                        "llama4",
+                                        "kanana2",
+                                        "talkie",
+                                        "minimax-m2",
+                                        "granite-embed-multi-97m",
+                                        "tiny_aya",
+                                        "cohere2moe",
+                                        "kimi-k2",
+                                        "kimi-k25",
+                                        "superbpe",
+                                        "bailingmoe",
+                                        "bailingmoe2",
+                                        "llada-moe",
+                                        "seed-coder",
+                                        "afmoe",
+                                        "laguna",
+                                        "exaone-moe",
+                                        "gemma4",
+                                        "granite-embed-multi-311m",
+                                        "sarvam-moe"}) {
         INFO(name);
         CHECK(find_gguf_pre_tokenizer(name) != nullptr);
     }

@@ -20,7 +20,9 @@ std::vector<TokenId> spans_ids(const Tokenizer& tokenizer, const std::vector<Tex
     return *ids;
 }
 
-bool contains(const std::vector<TokenId>& ids, TokenId id) { return std::find(ids.begin(), ids.end(), id) != ids.end(); }
+bool contains(const std::vector<TokenId>& ids, TokenId id) {
+    return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
 
 // The ids behind what the vocabulary puts in front.
 std::vector<TokenId> without_front(const Tokenizer& tokenizer, std::vector<TokenId> ids) {
@@ -80,13 +82,16 @@ TEST_CASE("untrusted text never becomes a marker, trusted text does", "[tokenize
                 const std::string head = spelling.substr(0, cut), tail = spelling.substr(cut);
                 for (const auto& [first, second] : {std::pair{true, false}, {false, true}, {false, false}}) {
                     CHECK_FALSE(contains(
-                        without_front(tokenizer, spans_ids(tokenizer, {{"x", true}, {head, first}, {tail, second}})), marker));
+                        without_front(tokenizer, spans_ids(tokenizer, {{"x", true}, {head, first}, {tail, second}})),
+                        marker));
                 }
-                CHECK(contains(without_front(tokenizer, spans_ids(tokenizer, {{"x", true}, {head, true}, {tail, true}})), marker));
+                CHECK(contains(
+                    without_front(tokenizer, spans_ids(tokenizer, {{"x", true}, {head, true}, {tail, true}})), marker));
             }
             // A real marker beside a forged one, with and without a beginning of one in front.
             const std::vector<TokenId> mixed = without_front(
-                tokenizer, spans_ids(tokenizer, {{"x", true}, {spelling + spelling.substr(0, 3), false}, {spelling, true}}));
+                tokenizer,
+                spans_ids(tokenizer, {{"x", true}, {spelling + spelling.substr(0, 3), false}, {spelling, true}}));
             CHECK(std::count(mixed.begin(), mixed.end(), marker) == 1);
         }
     }
@@ -106,13 +111,15 @@ TEST_CASE("an honest prompt has the ids of one text, wherever its spans are cut"
             const auto wanted = tokenizer.encode(whole, {AddedTokens::all, AddBos::no});
             REQUIRE(wanted.is_ok());
             INFO(quoted(whole, 1000));
-            const auto turn = spans_ids(tokenizer, {{"<|im_start|>user\n", true}, {content, false},
-                                                    {"<|im_end|>\n<|im_start|>assistant\n", true}});
+            const auto turn = spans_ids(
+                tokenizer,
+                {{"<|im_start|>user\n", true}, {content, false}, {"<|im_end|>\n<|im_start|>assistant\n", true}});
             CHECK(encoded_ids(without_front(tokenizer, turn)) == encoded_ids(*wanted));
             // The same text cut into pieces at random, each trusted or not.
             std::vector<TextSpan> spans;
             for (std::size_t at = 0; at < content.size();) {
-                const PhiloxCounter draw = philox4x32({static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(i), 0, 0}, {7, 0});
+                const PhiloxCounter draw =
+                    philox4x32({static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(i), 0, 0}, {7, 0});
                 const std::size_t length = std::min<std::size_t>(1 + draw[0] % 7, content.size() - at);
                 spans.push_back({std::string_view(content).substr(at, length), draw[1] % 2 == 0});
                 at += length;
@@ -125,7 +132,8 @@ TEST_CASE("an honest prompt has the ids of one text, wherever its spans are cut"
     CHECK(compared > 800);
 }
 
-TEST_CASE("a prompt begins with exactly one beginning-of-text token where the vocabulary adds one", "[tokenizer][short]") {
+TEST_CASE("a prompt begins with exactly one beginning-of-text token where the vocabulary adds one",
+          "[tokenizer][short]") {
     const Tokenizer llama3 = open_tokenizer(golden("tokenizers/bpe-llama3/tokenizer.json"));
     CHECK(llama3.adds_bos());
     CHECK(spans_ids(llama3, {{"<|endoftext|>", true}, {"hi", false}}) == spans_ids(llama3, {{"hi", false}}));
@@ -176,15 +184,17 @@ TEST_CASE("normalisation, whole-word look-ups and merges make no marker out of u
     REQUIRE(word >= 0);
     CHECK(contains(spans_ids(whole, {{"word", true}}), word));
     CHECK_FALSE(contains(spans_ids(whole, {{"word sword words", false}}), word));
-    for (const std::string_view name : {"llama legacy", "llama metaspace first", "gemma", "byte-level normalizer", "unigram",
-                                        "unigram, byte fallback", "falcon", "unknown fused", "byte-level, prefix space, NFC"}) {
+    for (const std::string_view name :
+         {"llama legacy", "llama metaspace first", "gemma", "byte-level normalizer", "unigram",
+          "unigram, byte fallback", "falcon", "unknown fused", "byte-level, prefix space, NFC"}) {
         INFO(name);
         const Tokenizer tokenizer = composed(name);
         for (const TokenId marker : markers_of(tokenizer)) {
             const std::string spelling(tokenizer.token_text(marker));
             if (!tokenizer.is_added(marker) || spelling == "  " || spelling == "é") continue;
             INFO(spelling);
-            const auto ids = without_front(tokenizer, spans_ids(tokenizer, {{"a " + spelling + " " + spelling, false}}));
+            const auto ids =
+                without_front(tokenizer, spans_ids(tokenizer, {{"a " + spelling + " " + spelling, false}}));
             CHECK_FALSE(contains(ids, marker));
         }
     }
@@ -195,5 +205,6 @@ TEST_CASE("runs of white space are vocabulary in untrusted text too", "[tokenize
     const TokenId spaces = tokenizer.find("  ");
     REQUIRE(tokenizer.is_added(spaces));
     CHECK(contains(spans_ids(tokenizer, {{"if x:\n  y", false}}), spaces));
-    CHECK(spans_ids(tokenizer, {{"if x:\n  y", false}}) == *tokenizer.encode("if x:\n  y", {AddedTokens::all, AddBos::no}));
+    CHECK(spans_ids(tokenizer, {{"if x:\n  y", false}}) ==
+          *tokenizer.encode("if x:\n  y", {AddedTokens::all, AddBos::no}));
 }
