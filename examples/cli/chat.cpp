@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/forecast.hpp"
 #include "cli/format.hpp"
 #include "cli/generate_options.hpp"
 #include "cli/interrupt.hpp"
@@ -122,7 +123,13 @@ class Session {
 
     void warn_stats(const GenerationResult& result) {
         print_now("");
-        std::fputs((speed_text(result) + "\n").c_str(), stderr);
+        std::fputs((figures(result) + "\n").c_str(), stderr);
+    }
+
+    std::string figures(const GenerationResult& result) const {
+        const auto forecast = Model::forecast(chat_.generation().model().path(), 1);
+        return speed_text(result) +
+               (forecast ? ", " + human_count(parameters_per_token(*forecast)) + " active parameters" : "");
     }
 
     void start_over(const std::string& system) {
@@ -152,7 +159,7 @@ class Session {
         else if (name == "/regen")
             (void)show(chat_.regenerate(streaming()));
         else if (name == "/stats")
-            print(has_last_ ? "  " + speed_text(last_) + "\n" : "  nothing was answered yet\n");
+            print(has_last_ ? "  " + figures(last_) + "\n" : "  nothing was answered yet\n");
         else if (name == "/save" || name == "/load")
             file_command(name, argument);
         else

@@ -7,6 +7,12 @@
 namespace mixtura::cli {
 namespace {
 
+std::uint64_t total_bytes(const MemoryForecast& forecast) {
+    return forecast.weight_bytes + forecast.cache_bytes + forecast.scratch_bytes;
+}
+
+}  // namespace
+
 // Numbers that one token is multiplied with: all but the tables of which it reads one row.  A head that shares its
 // numbers with such a table has a role of its own, so it counts.
 std::uint64_t parameters_per_token(const MemoryForecast& forecast) {
@@ -16,12 +22,6 @@ std::uint64_t parameters_per_token(const MemoryForecast& forecast) {
     }
     return sum;
 }
-
-std::uint64_t total_bytes(const MemoryForecast& forecast) {
-    return forecast.weight_bytes + forecast.cache_bytes + forecast.scratch_bytes;
-}
-
-}  // namespace
 
 std::string forecast_text(const Result<MemoryForecast>& forecast) {
     if (!forecast) return "\n  no forecast: " + printable(forecast.status().message()) + "\n";

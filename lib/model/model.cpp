@@ -1,5 +1,7 @@
 #include <mixtura/model.hpp>
 
+#include <algorithm>
+
 #include "base/checked.hpp"
 #include "base/error.hpp"
 #include "model/arch/family.hpp"
@@ -59,11 +61,12 @@ Result<MemoryForecast> Model::forecast(const std::string& path, std::int64_t con
             forecast.weight_bytes += role.size_bytes;
         }
         forecast.context_tokens = context_tokens > 0 ? context_tokens : architecture.spec.context_tokens;
-        constexpr std::int64_t kStepTokens = 512;  // GenerationOptions' default
+        constexpr std::int64_t kStepTokensMax = 512;  // GenerationOptions' default
+        const std::int64_t step_tokens = std::min(kStepTokensMax, forecast.context_tokens);
         const KVDescription cache = cache_description(architecture.spec, cache_dtype, forecast.context_tokens);
         MIXTURA_ASSIGN_OR_RETURN(forecast.cache_bytes,
-                                 KVCache::bytes_needed(cache, forecast.context_tokens, kStepTokens));
-        forecast.scratch_bytes = ForwardPass::scratch_bytes(architecture.spec, kStepTokens);
+                                 KVCache::bytes_needed(cache, forecast.context_tokens, step_tokens));
+        forecast.scratch_bytes = ForwardPass::scratch_bytes(architecture.spec, step_tokens);
         return forecast;
     });
 }

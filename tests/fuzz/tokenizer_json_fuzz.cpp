@@ -1,0 +1,12 @@
+#include <cstddef>
+#include <cstdint>
+
+#include "fuzz/tokenizer_use.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const std::string_view input(reinterpret_cast<const char*>(data), size);
+    const auto state = mixtura::read_tokenizer_json(input, "fuzz.json");
+    if (state && mixtura::finish_state(**state).is_ok())
+        mixtura::fuzz::use(*state, "Hello wörld 123  <|im_end|>\n\xFF 你好 <s>");
+    return 0;
+}
