@@ -2,9 +2,11 @@
 #include <mixtura/checkpoint.hpp>
 
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <limits>
 
 #include "support/gguf_writer.hpp"
+#include "support/header_bombs.hpp"
 #include "support/malformed.hpp"
 
 using namespace mixtura;
@@ -392,5 +394,17 @@ TEST_CASE("a GGUF file cut anywhere in its header is refused as corrupt", "[form
         const std::string message(checkpoint.status().message());
         const bool says_so = message.find("is cut short") != message.npos || message.find(" follow") != message.npos;
         CHECK(says_so);
+    }
+}
+
+TEST_CASE("every header bomb is refused as corrupt", "[formats][short]") {
+    // What each costs is measured in header_bombs_test.cpp, which sanitized builds leave out.
+    const TemporaryFolder folder;
+    for (const HeaderBomb& bomb : header_bombs()) {
+        INFO(bomb.name);
+        const std::string path = folder.file(bomb.name);
+        bomb.write(path);
+        CHECK(status_name(Checkpoint::open(path).status().code()) == "CORRUPT_FILE");
+        std::filesystem::remove(path);
     }
 }
