@@ -58,6 +58,7 @@ void AddedTokenMatcher::split(const Word& text, const std::vector<AddedToken>& t
     parts.clear();
     const std::string_view bytes = text.text;
     std::size_t done = 0;  // everything before is in a part
+    std::size_t space_begin = 0, space_end = 0;  // the last run of white space that was walked, so that none is twice
     for (std::size_t at = 0; at < bytes.size();) {
         if (has_only_first_) {
             const void* next = std::memchr(bytes.data() + at, only_first_, bytes.size() - at);
@@ -91,7 +92,11 @@ void AddedTokenMatcher::split(const Word& text, const std::vector<AddedToken>& t
             begin = std::max(begin, done);
         }
         if (token.strips_right) {
-            for (CodePoint point; is_space(point = first_code_point(bytes.substr(end)));) end += point.length;
+            if (end < space_begin || end > space_end) {
+                space_begin = space_end = end;
+                for (CodePoint point; is_space(point = first_code_point(bytes.substr(space_end)));) space_end += point.length;
+            }
+            end = space_end;
         }
         if (done < begin) parts.push_back({done, begin, -1});
         parts.push_back({begin, end, token.id});

@@ -12,14 +12,39 @@ namespace {
 
 using Kind = DecodeStage::Kind;
 
-void append_replaced(std::string& out, std::string_view text, std::string_view literal, std::string_view content) {
+// What one token may become; tokens are spelled in at most 64 KiB, and published decoders do not lengthen them.
+constexpr std::size_t kTokenTextBytesMax = 1 << 20;
+
+Status check_length(std::string_view text) {
+    if (text.size() <= kTokenTextBytesMax) return {};
+    return error(StatusCode::budget_exceeded, "the vocabulary's decoder makes more than ", kTokenTextBytesMax,
+                 " bytes of one token");
+}
+
+Status append_replaced(std::string& out, std::string_view text, std::string_view literal, std::string_view content) {
     std::size_t done = 0;
     for (std::size_t at = text.find(literal); at != std::string_view::npos; at = text.find(literal, done)) {
         out.append(text, done, at - done);
         out += content;
         done = at + literal.size();
+        MIXTURA_RETURN_IF_ERROR(check_length(out));
     }
     out.append(text, done);
+    return {};
+}
+
+// The same at every match of `pattern`.
+Status append_replaced(std::string& out, std::string_view text, const Regex& pattern, std::string_view content,
+                       RegexWorkspace& workspace) {
+    std::size_t done = 0;
+    MIXTURA_RETURN_IF_ERROR(pattern.for_each_match(text, workspace, [&](std::size_t begin, std::size_t end) {
+        out.append(text, done, begin - done);
+        out += content;
+        done = end;
+        return check_length(out);
+    }));
+    out.append(text, done);
+    return {};
 }
 
 // How many bytes at the end of `text` may be the beginning of `literal`.
@@ -91,7 +116,8 @@ Status DecodeRun::feed(std::size_t index, TokenId id, std::string_view token, st
             const bool is_first = state.is_at_start;
             if (!stage.is_fused) state.is_at_start = false;
             std::string replaced;
-            append_replaced(replaced, token, stage.literal, is_first && stage.drops_first ? "" : " ");
+            MIXTURA_RETURN_IF_ERROR(
+                append_replaced(replaced, token, stage.literal, is_first && stage.drops_first ? "" : " "));
             return feed(index + 1, id, replaced, out);
         }
         case Kind::join_with_space:
@@ -131,19 +157,10 @@ Status DecodeRun::flush(std::size_t index, std::string& out) {
 Status DecodeRun::feed_replace(std::size_t index, TokenId id, std::string_view token, std::string& out) {
     const DecodeStage& stage = plan_.stages[index];
     std::string replaced;
-    if (stage.pattern) {
-        std::size_t done = 0;
-        MIXTURA_RETURN_IF_ERROR(stage.pattern->for_each_match(token, regex_, [&](std::size_t begin, std::size_t end) {
-            replaced.append(token, done, begin - done);
-            replaced += stage.content;
-            done = end;
-            return Status();
-        }));
-        replaced.append(token, done);
-        return feed(index + 1, id, replaced, out);
-    }
     if (!stage.is_fused) {
-        append_replaced(replaced, token, stage.literal, stage.content);
+        MIXTURA_RETURN_IF_ERROR(stage.pattern
+                                    ? append_replaced(replaced, token, *stage.pattern, stage.content, regex_)
+                                    : append_replaced(replaced, token, stage.literal, stage.content));
         return feed(index + 1, id, replaced, out);
     }
     // One token of all: a match may lie across two pushes, so its possible beginning is held.
@@ -154,6 +171,7 @@ Status DecodeRun::feed_replace(std::size_t index, TokenId id, std::string_view t
         replaced.append(held, done, at - done);
         replaced += stage.content;
         done = at + stage.literal.size();
+        MIXTURA_RETURN_IF_ERROR(check_length(replaced));
     }
     const std::size_t whole = held.size() - overlap_bytes(std::string_view(held).substr(done), stage.literal);
     replaced.append(held, done, whole - done);
@@ -256,7 +274,7 @@ Status DecodeRun::feed_sentencepiece(std::size_t index, TokenId id, std::string_
         state.is_at_start = rules.strips_all_leading;
     }
     std::string replaced;
-    append_replaced(replaced, token, kMetaSpace, " ");
+    MIXTURA_RETURN_IF_ERROR(append_replaced(replaced, token, kMetaSpace, " "));
     return show(replaced);
 }
 
@@ -275,25 +293,14 @@ Result<std::string> bytes_of_token(const DecodePlan& plan, const Vocabulary& voc
                     return std::string(1, static_cast<char>(static_cast<unsigned char>(byte)));
                 }
                 if (stage.kind == Kind::byte_fallback) continue;
-                append_replaced(next, bytes, kMetaSpace, " ");
+                MIXTURA_RETURN_IF_ERROR(append_replaced(next, bytes, kMetaSpace, " "));
                 break;
-            case Kind::meta_space: append_replaced(next, bytes, stage.literal, " "); break;
-            case Kind::replace: {
-                if (!stage.pattern) {
-                    append_replaced(next, bytes, stage.literal, stage.content);
-                    break;
-                }
-                std::size_t done = 0;
-                MIXTURA_RETURN_IF_ERROR(
-                    stage.pattern->for_each_match(bytes, regex, [&](std::size_t begin, std::size_t end) {
-                        next.append(bytes, done, begin - done);
-                        next += stage.content;
-                        done = end;
-                        return Status();
-                    }));
-                next.append(bytes, done);
+            case Kind::meta_space: MIXTURA_RETURN_IF_ERROR(append_replaced(next, bytes, stage.literal, " ")); break;
+            case Kind::replace:
+                MIXTURA_RETURN_IF_ERROR(stage.pattern
+                                            ? append_replaced(next, bytes, *stage.pattern, stage.content, regex)
+                                            : append_replaced(next, bytes, stage.literal, stage.content));
                 break;
-            }
             case Kind::byte_level:
                 if ((stage.keeps_flagged && vocabulary.has(id, kTokenUserDefined | kTokenUnknown)) ||
                     !append_letter_bytes(next, bytes)) {

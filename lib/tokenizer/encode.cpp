@@ -98,7 +98,7 @@ Status Encoder::encode_valid(const Word& part, bool is_at_start) {
 
 Status Encoder::encode_sentencepiece(const Word& part, bool is_at_start) {
     const SpmNormalizer& spm = *state_.spm;
-    spm.apply(part, is_at_start || state_.prefixes_every_part, normalised_);
+    MIXTURA_RETURN_IF_ERROR(spm.apply(part, is_at_start || state_.prefixes_every_part, normalised_));
     const Word text = normalised_.word();
     unigram_.score_so_far = 0;
     unigram_.is_after_unknown = false;

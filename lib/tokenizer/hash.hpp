@@ -44,7 +44,7 @@ constexpr std::size_t table_slots(std::size_t count) noexcept {
     return slots;
 }
 
-inline constexpr std::size_t kProbesMax = 4096;
+inline constexpr std::size_t kProbesMax = 512;
 enum class Insertion : std::uint8_t { done, is_there, no_place };
 
 // What merging a pair of symbols gives.

@@ -41,7 +41,7 @@ void strip(const NormalizeStep& step, TracedText& text) {
     text = out.finish();
 }
 
-Status replace(const NormalizeStep& step, TracedText& text, RegexWorkspace& workspace) {
+Status replace(const NormalizeStep& step, TracedText& text, std::size_t bytes_max, RegexWorkspace& workspace) {
     if (text.bytes.empty()) return {};  // also where the pattern matches nothing at all
     std::size_t kept = 0;
     std::optional<TracedWriter> out;
@@ -50,7 +50,7 @@ Status replace(const NormalizeStep& step, TracedText& text, RegexWorkspace& work
         out->keep(kept, begin);
         out->replace(begin, end, step.content);
         kept = end;
-        return Status();
+        return check_expansion(out->text().bytes.size(), bytes_max);
     };
     if (step.pattern) {
         MIXTURA_RETURN_IF_ERROR(step.pattern->for_each_match(text.bytes, workspace, match));
@@ -70,10 +70,11 @@ Status replace(const NormalizeStep& step, TracedText& text, RegexWorkspace& work
 
 // The tokenizers library maps a grapheme cluster of less than 6 bytes as a whole where the map has a key that it starts
 // with, even if the key is only a part of it, and else each character.
-void precompiled(const Charsmap& map, TracedText& text) {
+Status precompiled(const Charsmap& map, TracedText& text, std::size_t bytes_max) {
     TracedWriter out(text);
     const std::string_view bytes = text.bytes;
     for (std::size_t at = 0; at < bytes.size();) {
+        MIXTURA_RETURN_IF_ERROR(check_expansion(out.text().bytes.size(), bytes_max));
         const std::size_t length = grapheme_bytes(bytes.substr(at));
         if (length < 6) {
             if (const auto match = map.shortest_prefix(bytes.substr(at, length))) {
@@ -93,6 +94,7 @@ void precompiled(const Charsmap& map, TracedText& text) {
         }
     }
     text = out.finish();
+    return {};
 }
 
 void nmt(char32_t value, std::string& out) {
@@ -105,7 +107,7 @@ void nmt(char32_t value, std::string& out) {
     append_utf8(out, is_space ? U' ' : value);
 }
 
-Status apply_step(const NormalizeStep& step, TracedText& text, RegexWorkspace& workspace) {
+Status apply_step(const NormalizeStep& step, TracedText& text, std::size_t bytes_max, RegexWorkspace& workspace) {
     using Kind = NormalizeStep::Kind;
     switch (step.kind) {
         case Kind::unicode_form: return normalize_form(step.form, text);
@@ -124,8 +126,8 @@ Status apply_step(const NormalizeStep& step, TracedText& text, RegexWorkspace& w
                 if (!text.trust.empty()) text.trust.insert(0, step.content.size(), '\1');
             }
             return {};
-        case Kind::replace: return replace(step, text, workspace);
-        case Kind::precompiled: precompiled(*step.charsmap, text); return {};
+        case Kind::replace: return replace(step, text, bytes_max, workspace);
+        case Kind::precompiled: return precompiled(*step.charsmap, text, bytes_max);
         case Kind::nmt: map_characters(text, nmt); return {};
         case Kind::byte_letters:
             map_characters(text, [](char32_t value, std::string& out) {
@@ -141,7 +143,11 @@ Status apply_step(const NormalizeStep& step, TracedText& text, RegexWorkspace& w
 }  // namespace
 
 Status Normalizer::apply(TracedText& text, RegexWorkspace& workspace) const {
-    for (const NormalizeStep& step : steps) MIXTURA_RETURN_IF_ERROR(apply_step(step, text, workspace));
+    const std::size_t bytes_max = expanded_bytes_max(text.bytes.size());
+    for (const NormalizeStep& step : steps) {
+        MIXTURA_RETURN_IF_ERROR(apply_step(step, text, bytes_max, workspace));
+        MIXTURA_RETURN_IF_ERROR(check_expansion(text.bytes.size(), bytes_max));
+    }
     return {};
 }
 

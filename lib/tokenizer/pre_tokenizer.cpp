@@ -57,11 +57,12 @@ void join(SplitBehavior behavior, std::vector<Piece>& pieces) {
 struct PreTokenizer::Call {
     Scratch& scratch;
     WordSink& sink;
+    std::size_t bytes_max;  // of a piece
 };
 
 Status PreTokenizer::run(const Word& text, bool is_at_start, Scratch& scratch, WordSink& sink) const {
     if (scratch.levels.size() < stages.size()) scratch.levels.resize(stages.size());
-    return run_from(0, text, is_at_start, Call{scratch, sink});
+    return run_from(0, text, is_at_start, Call{scratch, sink, expanded_bytes_max(text.text.size())});
 }
 
 Status PreTokenizer::run_from(std::size_t index, const Word& piece, bool is_at_start, const Call& call) const {
@@ -137,6 +138,7 @@ Status PreTokenizer::rewrite(std::size_t index, const Word& piece, bool is_at_st
             }
             break;
     }
+    MIXTURA_RETURN_IF_ERROR(check_expansion(out.bytes.size(), call.bytes_max));
     // The next stage may rewrite too, but into its own level.
     return run_from(index + 1, out.word(), is_at_start, call);
 }

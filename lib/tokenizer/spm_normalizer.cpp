@@ -26,9 +26,10 @@ SpmNormalizer::Prefix SpmNormalizer::prefix_of(const Word& text, std::size_t at)
     return {rest.substr(0, length), length};
 }
 
-void SpmNormalizer::apply(const Word& text, bool wants_prefix, TracedText& out) const {
+Status SpmNormalizer::apply(const Word& text, bool wants_prefix, TracedText& out) const {
     out.bytes.clear();
     out.trust.clear();
+    const std::size_t bytes_max = expanded_bytes_max(text.text.size());
     const bool is_traced = text.trust != nullptr;
     const std::string_view space = escapes_spaces ? kMetaSpace : std::string_view(" ");
     const auto put = [&](std::string_view bytes, bool is_trusted) {
@@ -43,7 +44,7 @@ void SpmNormalizer::apply(const Word& text, bool wants_prefix, TracedText& out) 
             at += prefix.length;
         }
     }
-    if (at == text.text.size()) return;  // empty, or spaces alone
+    if (at == text.text.size()) return {};  // empty, or spaces alone
     out.bytes.reserve(text.text.size() + text.text.size() / 2 + 8);
     if (wants_prefix && adds_dummy_prefix && !puts_space_behind) put(space, true);
     bool is_after_space = removes_extra_spaces;
@@ -62,6 +63,7 @@ void SpmNormalizer::apply(const Word& text, bool wants_prefix, TracedText& out) 
             }
         }
         at += prefix.length;
+        MIXTURA_RETURN_IF_ERROR(check_expansion(out.bytes.size(), bytes_max));
     }
     if (removes_extra_spaces) {
         while (std::string_view(out.bytes).ends_with(space)) {
@@ -70,6 +72,7 @@ void SpmNormalizer::apply(const Word& text, bool wants_prefix, TracedText& out) 
         }
     }
     if (wants_prefix && adds_dummy_prefix && puts_space_behind) put(space, true);
+    return {};
 }
 
 }  // namespace mixtura

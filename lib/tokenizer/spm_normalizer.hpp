@@ -20,7 +20,8 @@ struct SpmNormalizer {
 
     // `text` normalised, appended to nothing: `out` is overwritten.  A byte that is no UTF-8 becomes U+FFFD.
     // `wants_prefix` false: no dummy space this time.
-    void apply(const Word& text, bool wants_prefix, TracedText& out) const;
+    // BUDGET_EXCEEDED where the character map makes far too much of it.
+    Status apply(const Word& text, bool wants_prefix, TracedText& out) const;
 
     // The longest user-defined piece that stands at `at`, markers in trusted bytes alone; length 0: none.
     ByteTrie::Match user_defined_at(const Word& text, std::size_t at) const;

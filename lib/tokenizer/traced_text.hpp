@@ -2,10 +2,13 @@
 // turns into only by normalisation ("＜|im_end|＞" under NFKC) is still known as untrusted.
 #pragma once
 
+#include <mixtura/status.hpp>
+
 #include <cstddef>
 #include <string>
 #include <string_view>
 
+#include "base/error.hpp"
 #include "tokenizer/word.hpp"
 
 namespace mixtura {
@@ -16,6 +19,16 @@ struct TracedText {
 
     Word word() const noexcept { return {bytes, trust.empty() ? nullptr : trust.data()}; }
 };
+
+// How long a text of `bytes` bytes may become on its way to the model.  The worst honest growth is NFKD's (11 times, for
+// U+FDFA); a file can ask for any other, and for it once in every step.
+constexpr std::size_t expanded_bytes_max(std::size_t bytes) noexcept { return 32 * bytes + 65536; }
+
+// BUDGET_EXCEEDED when `bytes` are more than `bytes_max`.
+inline Status check_expansion(std::size_t bytes, std::size_t bytes_max) {
+    if (bytes <= bytes_max) return {};
+    return error(StatusCode::budget_exceeded, "the vocabulary's rules make more than ", bytes_max, " bytes of this text");
+}
 
 // Collects the result of one normalisation step over `input`.  A replacement is trusted when all it replaces is.
 class TracedWriter {

@@ -1,12 +1,11 @@
-#include <cstddef>
+// tokenizer.json: any bytes are refused or make a vocabulary that keeps its promises.
 #include <cstdint>
 
-#include "fuzz/tokenizer_use.hpp"
+#include "fuzz/exercise_tokenizer.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view input(reinterpret_cast<const char*>(data), size);
     const auto state = mixtura::read_tokenizer_json(input, "fuzz.json");
-    if (state && mixtura::finish_state(**state).is_ok())
-        mixtura::fuzz::use(*state, "Hello wörld 123  <|im_end|>\n\xFF 你好 <s>");
+    if (state) mixtura::test::exercise_tokenizer(*state, input);
     return 0;
 }
