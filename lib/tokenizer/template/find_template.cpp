@@ -109,9 +109,10 @@ Status read_source(const std::string& path, std::string_view name, Collection& f
 void read_gguf(const GgufHeader& header, const std::string& where, Collection& found) {
     constexpr std::string_view kKey = "tokenizer.chat_template";
     for (const GgufMetadataEntry& entry : header.metadata()) {
+        const std::string_view key = entry.key;
         const std::optional<std::string_view> source = entry.value.as_string();
-        if (!source || entry.key.substr(0, kKey.size()) != kKey) continue;
-        const std::string_view rest = entry.key.substr(kKey.size());
+        if (!source || key.substr(0, kKey.size()) != kKey) continue;
+        const std::string_view rest = key.substr(kKey.size());
         if (rest.empty())
             found.add(kDefaultName, where, *source);
         else if (rest[0] == '.')

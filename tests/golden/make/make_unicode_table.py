@@ -12,7 +12,8 @@ def ranges(accepts):
     return found
 
 def array(name, comment, rows, kind):
-    cells, lines, line = [("{" + ", ".join(f"0x{c:04X}" for c in row) + "},") for row in rows], [], "   "
+    written = lambda row: "{" + ", ".join(written(c) if isinstance(c, list) else f"0x{c:04X}" for c in row) + "}"
+    cells, lines, line = [written(row) + "," for row in rows], [], "   "
     for cell in cells:
         if len(line) + 1 + len(cell) > 118: lines.append(line); line = "   "
         line += " " + cell
@@ -23,7 +24,7 @@ def special(method):
     rows = []
     for code in range(0x110000):
         mapped = getattr(chr(code), method)()
-        if len(mapped) > 1: rows.append([code] + [ord(c) for c in mapped] + [0] * (3 - len(mapped)))
+        if len(mapped) > 1: rows.append([code, [ord(c) for c in mapped] + [0] * (3 - len(mapped))])
     return rows
 
 category = unicodedata.category
