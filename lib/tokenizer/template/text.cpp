@@ -73,7 +73,7 @@ bool jinja_borrow(JinjaRun& run, std::string_view bytes, bool is_trusted, JinjaV
     if (bytes.size() > run.bytes_max()) return run.out_of_memory();
     auto* store = run.make<JinjaTextStore>();
     if (store == nullptr) return false;
-    store->bytes = bytes.data();
+    store->bytes = bytes.empty() ? "" : bytes.data();  // never null, which C's functions do not take
     store->used = static_cast<std::uint32_t>(bytes.size());
     start_runs(*store, is_trusted);
     out = whole(store);
