@@ -3,8 +3,6 @@
 
 #include <catch2/catch.hpp>
 
-#include <ctime>
-
 #include "formats/json.hpp"
 #include "support/files.hpp"
 
@@ -12,12 +10,6 @@ using namespace mixtura;
 using namespace mixtura::test;
 
 namespace {
-
-#ifdef NDEBUG
-constexpr double kSlowness = 1;
-#else
-constexpr double kSlowness = 20;
-#endif
 
 Status outcome(std::string_view source, std::string_view json = "{}", const TemplateLimits& limits = {}) {
     const Result<ChatTemplate> parsed = ChatTemplate::parse(source);
@@ -51,7 +43,7 @@ std::string repeated(std::string_view part, std::size_t count) {
 
 }  // namespace
 
-TEST_CASE("a loop of a billion rounds is stopped within a second", "[tokenizer][short]") {
+TEST_CASE("a loop of a billion rounds is stopped by the budget of steps", "[tokenizer][short]") {
     const std::string text = read_file(golden("templates.json"));
     const JsonDocument fixture = *JsonDocument::parse(text, "templates.json");
     const std::string huge(*fixture.root().find("templates")->find("huge-loop")->as_string());
@@ -59,10 +51,7 @@ TEST_CASE("a loop of a billion rounds is stopped within a second", "[tokenizer][
          {huge,
           std::string(
               "{% for i in range(100000) %}{% for j in range(100000) %}{% set x = i + j %}{% endfor %}{% endfor %}")}) {
-        // Processor time, so that a busy machine does not count; a build for debugging may be 20 times as slow.
-        const std::clock_t start = std::clock();
         CHECK(outcome(source).code() == StatusCode::budget_exceeded);
-        CHECK(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC < kSlowness * 1.0);
     }
 }
 
