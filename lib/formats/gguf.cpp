@@ -156,11 +156,15 @@ class GgufParser {
         return append(out, length, what);
     }
 
-    // Values are copied through here, and only as many as the metadata may take in all.
+    // Whether the metadata may take `count` bytes more, of those that are left.
+    Status check_room(std::uint64_t count, std::string_view what) const {
+        if (!is_in_metadata_ || count > reader_.bytes_left() || reader_.position() + count <= kMetadataBytesMax)
+            return {};
+        return corrupt("the metadata takes more than ", kMetadataBytesMax, " bytes, up to ", what);
+    }
+
     Status append(std::vector<char>& out, std::uint64_t count, std::string_view what) {
-        if (is_in_metadata_ && count <= reader_.bytes_left() && reader_.position() + count > kMetadataBytesMax) {
-            return corrupt("the metadata takes more than ", kMetadataBytesMax, " bytes, up to ", what);
-        }
+        MIXTURA_RETURN_IF_ERROR(check_room(count, what));
         return reader_.append(out, count, what);
     }
 
@@ -199,6 +203,7 @@ class GgufParser {
                    is_nested = value.element_type_ == GgufType::array;
         const std::uint64_t bytes_each = is_nested ? 4 + 8 : is_text ? 8 : gguf_type_bytes(value.element_type_);
         MIXTURA_RETURN_IF_ERROR(check_count(what, count, bytes_each, kArrayCountMax, "elements"));
+        MIXTURA_RETURN_IF_ERROR(check_room(count * bytes_each, what));
         value.count_ = static_cast<std::size_t>(count);
         if (is_nested) {
             // 88 bytes of ours for 12 of the file's would be a lie's leverage, hence the bound over all of them.
