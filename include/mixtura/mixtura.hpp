@@ -8,6 +8,7 @@
 #include <mixtura/generation.hpp>
 #include <mixtura/kv_cache.hpp>
 #include <mixtura/model.hpp>
+#include <mixtura/router.hpp>
 #include <mixtura/sampler.hpp>
 #include <mixtura/status.hpp>
 #include <mixtura/tokenizer.hpp>

@@ -18,7 +18,7 @@ namespace mixtura {
 // How logits become the scores that choose and weigh.
 enum class RouterScoring : std::int32_t {
     softmax = 0,            // over all experts; weight = probability (Shazeer et al. 2017, arXiv 1701.06538)
-    sigmoid = 1,            // of each logit (DeepSeek-V3, arXiv 2412.19437, (13))
+    sigmoid = 1,            // of each logit (DeepSeek-V3, arXiv 2412.19437, (15))
     softmax_of_chosen = 2,  // choose by logit, then softmax over the chosen (Mixtral, arXiv 2401.04088; gpt-oss)
     sparsemixer = 3,        // Phi-3.5-MoE (arXiv 2409.12136): see RouterPolicy::sparsemixer_epsilon
 };
@@ -90,6 +90,23 @@ struct RouteCounters {
     std::int64_t padding = 0;             // tokens that the padding mask left out
 };
 
+// Memory that the router keeps in a plan from call to call; nothing in it means anything to a caller, and copies of a
+// plan start without it.
+struct RouteScratch {
+    std::vector<float> logits = {};         // [T, E], and behind them [T, gate_width]
+    std::vector<float> rows = {};           // some rows of E for each thread
+    std::vector<std::int32_t> order = {};   // [threads, E]
+    std::vector<std::int64_t> counts = {};  // [threads] or [E]
+    std::vector<std::uint8_t> states = {};  // [T]
+
+    RouteScratch() noexcept = default;
+    RouteScratch(const RouteScratch&) noexcept {}
+    RouteScratch(RouteScratch&&) noexcept = default;
+    RouteScratch& operator=(const RouteScratch&) noexcept { return *this; }
+    RouteScratch& operator=(RouteScratch&&) noexcept = default;
+    ~RouteScratch() = default;
+};
+
 // T tokens, K = the policy's top_k.  Slots are (token, choice) pairs sorted by expert, within an expert by token.
 struct RoutePlan {
     std::int64_t tokens = 0;
@@ -106,6 +123,7 @@ struct RoutePlan {
     std::vector<std::int64_t> non_finite_tokens = {};     // ascending
 
     RouteCounters counters = {};
+    RouteScratch scratch = {};
 
     // Makes the grouped view (offsets, token_of_slot, slot_of_token_choice, experts_of_token, load) from expert_ids and
     // weights, by a stable counting sort: for plans a caller wrote or stored.  INVALID_ARGUMENT: sizes that contradict

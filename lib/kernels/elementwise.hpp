@@ -6,6 +6,7 @@
 //               that nothing cancels for negative x
 //   quick_gelu  x / (1 + e^(-1.702 x))                                    the same, (3)
 //   relu        x below 0 becomes 0; NaN and -0 pass
+//   sigmoid     1 / (1 + e^-x), sigmoid_f32
 // Gated: act(gate) · up (Shazeer 2020, arXiv 2002.05202); with a limit, as gpt-oss has it:
 //   g = min(gate, limit), u = max(-limit, min(up, limit)):   (u + 1) · (g / (1 + e^(-alpha g)))
 #pragma once
@@ -30,6 +31,7 @@ inline float activation_f32(Activation kind, float x) noexcept {
         }
         case Activation::quick_gelu: return x / (1.0F + exp_f32(-(kQuickGelu32 * x)));
         case Activation::relu: return 0.0F > x ? 0.0F : x;
+        case Activation::sigmoid: return sigmoid_f32(x);
     }
     return x;
 }

@@ -33,8 +33,8 @@ using PanelProductFunction = void (*)(const PanelProduct& product) noexcept;
 // or 2i and 2i + 1 (GPT-J, Llama in GGUF's order).
 enum class RopePairing : std::int32_t { half, interleaved };
 
-// Element-wise functions of the feed-forward.
-enum class Activation : std::int32_t { silu, gelu_erf, gelu_tanh, quick_gelu, relu };
+// Element-wise functions of the feed-forward; sigmoid: of gates and routers.
+enum class Activation : std::int32_t { silu, gelu_erf, gelu_tanh, quick_gelu, relu, sigmoid };
 
 // y = act(gate) · up, or gpt-oss' clamped form where limit > 0; see elementwise.hpp.
 struct GatedActivation {

@@ -22,7 +22,13 @@ struct GateView {
 void gate_logits(const KernelTable& kernels, ParallelFor& threads, const RouterSpec& spec, const GateView& view,
                  const float* hidden, std::int64_t tokens, float* inner, float* logits) noexcept;
 
-// The choice, as Router::route_logits says; logits [T, E] are changed.  Allocates only where `plan` has to grow.
+// The choice, as Router::route_logits says; logits [T, E] are changed.  Allocates only where `plan` has to grow.  Pre:
+// the floating-point environment is the defined one, as for every kernel.
+Status choose_experts(const KernelTable& kernels, ParallelFor& threads, const RouterPolicy& policy,
+                      std::int64_t expert_count, const float* selection_bias, float* logits, std::int64_t tokens,
+                      std::span<const std::uint8_t> padding_mask, RoutePlan& plan);
+
+// The same with the widest back-end of this machine; every one gives the same bits.
 Status choose_experts(ParallelFor& threads, const RouterPolicy& policy, std::int64_t expert_count,
                       const float* selection_bias, float* logits, std::int64_t tokens,
                       std::span<const std::uint8_t> padding_mask, RoutePlan& plan);

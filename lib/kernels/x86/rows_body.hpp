@@ -111,6 +111,7 @@ MIXTURA_BODY_INLINE Lanes activation(Lanes x) {
         return div(x, add(one, exp(negate(mul(broadcast(kQuickGelu32), x)))));
     }
     if constexpr (kKind == Activation::relu) return larger(broadcast(0.0F), x);
+    if constexpr (kKind == Activation::sigmoid) return div(one, add(one, exp(negate(x))));
 }
 
 template <Activation kKind>
@@ -130,6 +131,7 @@ MIXTURA_BODY void activate_any(Activation kind, const float* x, const float* up,
         case Activation::gelu_tanh: return activate_row<Activation::gelu_tanh>(x, up, count, y);
         case Activation::quick_gelu: return activate_row<Activation::quick_gelu>(x, up, count, y);
         case Activation::relu: return activate_row<Activation::relu>(x, up, count, y);
+        case Activation::sigmoid: return activate_row<Activation::sigmoid>(x, up, count, y);
     }
 }
 

@@ -155,7 +155,7 @@ TEST_CASE("functions of rows have the reference's bits on every back-end, at eve
             });
             check_equal(count, [&](const KernelTable& k, float* y) { k.softmax_row(x.data(), n, y); });
             for (const Activation kind : {Activation::silu, Activation::gelu_erf, Activation::gelu_tanh,
-                                          Activation::quick_gelu, Activation::relu}) {
+                                          Activation::quick_gelu, Activation::relu, Activation::sigmoid}) {
                 check_equal(count, [&](const KernelTable& k, float* y) { k.activate(kind, x.data(), n, y); });
                 check_equal(count, [&](const KernelTable& k, float* y) {
                     k.activate_gated({.kind = kind}, x.data(), w.data(), n, y);
