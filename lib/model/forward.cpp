@@ -253,7 +253,7 @@ Status ForwardPass::mixture_part(std::size_t l, const Step& step, ParallelFor& t
     norm(layer.ffn_norm, weights.ffn_norm, scratch_.hidden, rows, core_->spec.hidden_size, scratch_.normed, threads);
     gate_logits(kernels, threads, mixture.router, weights.router, scratch_.normed, rows, scratch_.inner,
                 scratch_.router);
-    MIXTURA_RETURN_IF_ERROR(choose_experts(threads, mixture.router.policy, mixture.router.expert_count,
+    MIXTURA_RETURN_IF_ERROR(choose_experts(kernels, threads, mixture.router.policy, mixture.router.expert_count,
                                            weights.router.selection_bias, scratch_.router, rows, {}, plan_));
     for (const std::int64_t row : plan_.non_finite_tokens) add_failure(step, row, static_cast<std::int64_t>(l), failed);
     if (step.on_route) step.on_route(static_cast<std::int64_t>(l), plan_);

@@ -174,15 +174,15 @@ FeedResult feed(const std::shared_ptr<const ModelCore>& core, const std::vector<
                             auto& all = result.hidden[static_cast<std::size_t>(layer)];
                             all.insert(all.end(), mine.begin(), mine.end());
                         },
-                        [&](std::int64_t layer, const RoutePlan& plan) {
-                            const auto k = static_cast<std::size_t>(plan.choices);
+                        [&](std::int64_t layer, const RoutePlan& routes) {
+                            const auto k = static_cast<std::size_t>(routes.choices);
                             const auto at = static_cast<std::ptrdiff_t>(first * k),
                                        end = static_cast<std::ptrdiff_t>((first + count) * k);
-                            result.choices = plan.choices;
+                            result.choices = routes.choices;
                             auto& ids = result.experts[layer];
-                            ids.insert(ids.end(), plan.expert_ids.begin() + at, plan.expert_ids.begin() + end);
+                            ids.insert(ids.end(), routes.expert_ids.begin() + at, routes.expert_ids.begin() + end);
                             auto& weights = result.weights[layer];
-                            weights.insert(weights.end(), plan.weights.begin() + at, plan.weights.begin() + end);
+                            weights.insert(weights.end(), routes.weights.begin() + at, routes.weights.begin() + end);
                         }};
         must(pass.run(step, cache, *pool, logits, failed));
         REQUIRE(failed.empty());
