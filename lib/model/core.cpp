@@ -33,24 +33,47 @@ Status check_spec(const ModelSpec& spec) {
             return refuse("head width", attention.key_width, "1 to 1024");
         if (attention.value_width < 1 || attention.value_width > kHeadWidthMax)
             return refuse("value head width", attention.value_width, "1 to 1024");
-        if (layer.ffn.width < 1 || layer.ffn.width > kSizeMax)
-            return refuse("feed-forward width", layer.ffn.width, "1 to 2^24");
-        const auto rotated =
-            attention.position == PositionKind::rope
-                ? static_cast<std::int64_t>(
-                      spec.ropes[static_cast<std::size_t>(attention.rope)].inverse_frequencies.size()) *
-                      2
-                : 0;
-        if (rotated > attention.key_width)
-            return refuse("rotated width", rotated, text("at most the head's ", attention.key_width));
+        if (attention.window_tokens < 0) return refuse("window", attention.window_tokens, "0 or more tokens");
+        if (attention.chunk_tokens < 0) return refuse("attention chunk", attention.chunk_tokens, "0 or more tokens");
+        const LatentSpec& latent = attention.latent;
+        if (attention.is_latent()) {
+            if (latent.rank + latent.rope_width > kHeadWidthMax)
+                return refuse("latent row", latent.rank + latent.rope_width, "at most 1024 elements");
+            if (latent.plain_width < 1 || latent.rope_width < 0 || latent.query_rank < 0 ||
+                latent.query_rank > kSizeMax)
+                return refuse("latent head width", latent.plain_width, "at least 1");
+        }
+        const std::int64_t width = layer.mixture ? layer.mixture->experts.width : layer.ffn.width;
+        if (width < 1 || width > kSizeMax) return refuse("feed-forward width", width, "1 to 2^24");
+        if (layer.mixture) {
+            const MixtureSpec& mixture = *layer.mixture;
+            if (mixture.experts.expert_count < 1 || mixture.experts.expert_count > 65536)
+                return refuse("expert count", mixture.experts.expert_count, "1 to 65536");
+            if (mixture.experts.shared_width < 0 || mixture.experts.shared_width > kSizeMax)
+                return refuse("shared expert's width", mixture.experts.shared_width, "0 to 2^24");
+            MIXTURA_RETURN_IF_ERROR(Router::check(mixture.router.policy, mixture.router.expert_count));
+        }
+        if (attention.position != PositionKind::rope) continue;
+        const auto& rope = spec.ropes[static_cast<std::size_t>(attention.rope)];
+        const auto rotated = static_cast<std::int64_t>(rope.inverse_frequencies.size()) * 2;
+        const std::int64_t room = attention.is_latent() ? latent.rope_width : attention.key_width;
+        if (rotated > room) return refuse("rotated width", rotated, text("at most the head's ", room));
     }
     return {};
 }
 
-std::string without_layer_number(const std::string& role) {
-    constexpr std::string_view kPrefix = "layers.";
-    if (role.compare(0, kPrefix.size(), kPrefix) != 0) return role;
-    return text(kPrefix, "#", role.substr(role.find('.', kPrefix.size())));
+// "layers.3.experts.17.gate.weight" as "layers.#.experts.gate.weight".
+std::string without_numbers(const std::string& role) {
+    constexpr std::string_view kLayers = "layers.", kExperts = ".experts.", kHeads = ".heads.";
+    if (role.compare(0, kLayers.size(), kLayers) != 0) return role;
+    std::string out = text(kLayers, "#", role.substr(role.find('.', kLayers.size())));
+    for (const std::string_view word : {kExperts, kHeads}) {
+        const std::size_t at = out.find(word);
+        if (at == std::string::npos) continue;
+        const std::size_t number = at + word.size();
+        out.erase(number, out.find('.', number) + 1 - number);
+    }
+    return out;
 }
 
 }  // namespace
@@ -85,14 +108,16 @@ Result<std::vector<RoleBytes>> predict_weight_bytes(const ModelFiles& files) {
     ModelWeights weights;
     std::map<std::string, std::size_t> places;
     std::vector<RoleBytes> roles;
-    for (const WeightBinding& binding : bind_weights(architecture.spec, architecture.map, weights)) {
-        MIXTURA_ASSIGN_OR_RETURN(const std::uint64_t bytes, WeightStore::predicted_bytes(files.index, {binding}));
-        const std::string role = without_layer_number(binding.role);
+    const std::vector<WeightBinding> bindings = bind_weights(architecture.spec, architecture.map, weights);
+    MIXTURA_ASSIGN_OR_RETURN(const std::vector<std::uint64_t> bytes,
+                             WeightStore::predicted_bytes(files.index, bindings));
+    for (std::size_t i = 0; i < bindings.size(); ++i) {
+        const std::string role = without_numbers(bindings[i].role);
         const auto [place, is_new] = places.try_emplace(role, roles.size());
         if (is_new) roles.push_back({role, 0, 0, 0});
         ++roles[place->second].tensor_count;
-        roles[place->second].parameter_count += static_cast<std::uint64_t>(binding.rows * binding.columns);
-        roles[place->second].size_bytes += bytes;
+        roles[place->second].parameter_count += static_cast<std::uint64_t>(bindings[i].rows * bindings[i].columns);
+        roles[place->second].size_bytes += bytes[i];
     }
     return roles;
 }

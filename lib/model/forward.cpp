@@ -1,14 +1,13 @@
 #include "model/forward.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/error.hpp"
-#include "kernels/attention.hpp"
 #include "kernels/math.hpp"
 #include "kernels/matmul.hpp"
 #include "kernels/quant/decode.hpp"
-#include "kernels/rope.hpp"
 #include "kernels/rows.hpp"
 
 namespace mixtura {
@@ -16,7 +15,8 @@ namespace {
 
 // Widths of the scratch rows, each the largest any layer needs.
 struct Widths {
-    std::int64_t hidden = 0, query = 0, key = 0, value = 0, mixed = 0, ffn = 0, pairs = 0, blocks = 0;
+    std::int64_t hidden = 0, query = 0, key = 0, value = 0, mixed = 0, latent = 0, ffn = 0, inner = 0, router = 0,
+                 pairs = 0, blocks = 0;
 };
 
 Widths widths_of(const ModelSpec& spec) {
@@ -25,16 +25,48 @@ Widths widths_of(const ModelSpec& spec) {
     const auto raise = [](std::int64_t& width, std::int64_t value) { width = std::max(width, value); };
     for (const LayerSpec& layer : spec.layers) {
         const AttentionSpec& attention = layer.attention;
-        raise(widths.query, attention.query_heads * attention.key_width);
-        raise(widths.key, attention.kv_heads * attention.key_width);
-        raise(widths.value, attention.kv_heads * attention.value_width);
-        raise(widths.mixed, attention.query_heads * attention.value_width);
-        raise(widths.ffn, layer.ffn.width);
+        const std::int64_t heads = attention.query_heads;
+        raise(widths.query, heads * std::max(attention.key_width, attention.value_width));
+        raise(widths.mixed, heads * attention.value_width);
+        if (attention.is_latent()) {
+            const std::int64_t row = attention.latent.rank + attention.latent.rope_width;
+            raise(widths.key, row);
+            raise(widths.value, attention.latent.query_rank);
+            raise(widths.latent, heads * row);
+            raise(widths.mixed, heads * attention.latent.rank);
+        } else {
+            raise(widths.key, attention.kv_heads * attention.key_width);
+            raise(widths.value, attention.kv_heads * attention.value_width);
+        }
+        if (!layer.mixture) {
+            raise(widths.ffn, layer.ffn.width);
+            continue;
+        }
+        raise(widths.mixed, spec.hidden_size);
+        raise(widths.inner, layer.mixture->router.gate_width);
+        raise(widths.router, layer.mixture->router.expert_count);
     }
     for (const RopeSpec& rope : spec.ropes)
         raise(widths.pairs, static_cast<std::int64_t>(rope.inverse_frequencies.size()));
-    widths.blocks = std::max({widths.hidden, widths.mixed, widths.ffn}) / kBlockColumns + 1;
+    widths.blocks = std::max({widths.hidden, widths.query, widths.value, widths.mixed, widths.ffn}) / kBlockColumns + 1;
     return widths;
+}
+
+// The floats of one row of scratch, in the order of Scratch's pointers.
+std::array<std::int64_t, 13> float_widths(const Widths& w) {
+    return {w.hidden, w.hidden, w.query, w.key,    w.value, w.mixed, w.latent,
+            w.ffn,    w.ffn,    w.inner, w.router, w.pairs, w.pairs};
+}
+
+// What the mixture layers need: they take turns, so the largest counts.
+std::uint64_t mixture_bytes(const ModelSpec& spec, std::int64_t rows) noexcept {
+    std::uint64_t bytes = 0;
+    for (const LayerSpec& layer : spec.layers) {
+        if (layer.mixture)
+            bytes = std::max(bytes,
+                             MixtureScratch::bytes(layer.mixture->experts, rows, layer.mixture->router.policy.top_k));
+    }
+    return bytes;
 }
 
 // Rounded up to whole cache lines, so that each part of the scratch starts on one.
@@ -79,16 +111,24 @@ bool is_finite_row(const float* x, std::int64_t count) noexcept {
     return sum == 0.0F;
 }
 
+// Notes that the sequence of `row` went non-finite, unless it is known to have.
+void add_failure(const Step& step, std::int64_t row, std::int64_t layer, std::vector<NonFinite>& failed) {
+    for (std::size_t s = 0; s < step.sequences.size(); ++s) {
+        const StepSequence& part = step.sequences[s];
+        if (row < part.first_row || row >= part.first_row + part.row_count) continue;
+        const bool is_known =
+            std::any_of(failed.begin(), failed.end(), [s](const NonFinite& f) { return f.sequence == s; });
+        if (!is_known) failed.push_back({s, layer, part.first_position + row - part.first_row});
+    }
+}
+
 }  // namespace
 
 std::uint64_t ForwardPass::scratch_bytes(const ModelSpec& spec, std::int64_t rows) noexcept {
     const Widths w = widths_of(spec);
     std::uint64_t bytes = 0;
-    for (const std::int64_t width :
-         {w.hidden, w.hidden, w.query, w.key, w.value, w.mixed, w.ffn, w.ffn, w.pairs, w.pairs}) {
-        bytes += line_bytes(rows, width, sizeof(float));
-    }
-    return bytes + line_bytes(rows, w.blocks, sizeof(ActivationBlock));
+    for (const std::int64_t width : float_widths(w)) bytes += line_bytes(rows, width, sizeof(float));
+    return bytes + line_bytes(rows, w.blocks, sizeof(ActivationBlock)) + mixture_bytes(spec, rows);
 }
 
 Result<ForwardPass> ForwardPass::create(std::shared_ptr<const ModelCore> core, std::int64_t rows_max,
@@ -100,19 +140,26 @@ Result<ForwardPass> ForwardPass::create(std::shared_ptr<const ModelCore> core, s
         pass.kernels_ = (backend != nullptr ? backend : pass.core_->backend)->table;
         pass.rows_max_ = rows_max;
         const ModelSpec& spec = pass.core_->spec;
-        MIXTURA_ASSIGN_OR_RETURN(pass.buffer_, AlignedBuffer::allocate(scratch_bytes(spec, rows_max)));
+        MIXTURA_ASSIGN_OR_RETURN(
+            pass.buffer_, AlignedBuffer::allocate(scratch_bytes(spec, rows_max) - mixture_bytes(spec, rows_max)));
         const Widths w = widths_of(spec);
         std::byte* next = pass.buffer_.data();
-        const auto floats = [&](std::int64_t width) {
-            return reinterpret_cast<float*>(std::exchange(next, next + line_bytes(rows_max, width, sizeof(float))));
-        };
         Scratch& s = pass.scratch_;
-        s = {floats(w.hidden), floats(w.hidden), floats(w.query), floats(w.key),   floats(w.value), floats(w.mixed),
-             floats(w.ffn),    floats(w.ffn),    floats(w.pairs), floats(w.pairs), nullptr};
+        float** const slices[] = {&s.hidden, &s.normed, &s.query, &s.key,    &s.value,   &s.mixed, &s.latent,
+                                  &s.gate,   &s.up,     &s.inner, &s.router, &s.cosines, &s.sines};
+        const auto widths = float_widths(w);
+        for (std::size_t i = 0; i < widths.size(); ++i) {
+            *slices[i] = reinterpret_cast<float*>(next);
+            next += line_bytes(rows_max, widths[i], sizeof(float));
+        }
         s.blocks = reinterpret_cast<ActivationBlock*>(next);
         pass.positions_.resize(static_cast<std::size_t>(rows_max));
         pass.bad_rows_.resize(static_cast<std::size_t>(rows_max));
         for (const LayerSpec& layer : spec.layers) {
+            if (layer.mixture) {
+                MIXTURA_RETURN_IF_ERROR(pass.mixture_scratch_.reserve(layer.mixture->experts, rows_max,
+                                                                      layer.mixture->router.policy.top_k));
+            }
             const bool has_slopes = layer.attention.position == PositionKind::alibi;
             pass.slopes_.push_back(has_slopes ? alibi_slopes(layer.attention.query_heads) : std::vector<float>());
         }
@@ -121,12 +168,13 @@ Result<ForwardPass> ForwardPass::create(std::shared_ptr<const ModelCore> core, s
 }
 
 void ForwardPass::norm(const NormSpec& spec, const Norm& weights, const float* x, std::int64_t rows, std::int64_t width,
-                       float* y, ParallelFor& threads) noexcept {
+                       float* y, ParallelFor& threads, std::int64_t stride) noexcept {
     const KernelTable& kernels = *kernels_;
+    if (stride == 0) stride = width;
     if (spec.kind == NormKind::rms)
-        rms_norm(kernels, threads, {x, width}, weights.weight, spec.epsilon, rows, width, {y, width});
+        rms_norm(kernels, threads, {x, stride}, weights.weight, spec.epsilon, rows, width, {y, stride});
     if (spec.kind == NormKind::layer) {
-        layer_norm(kernels, threads, {x, width}, weights.weight, weights.bias, spec.epsilon, rows, width, {y, width});
+        layer_norm(kernels, threads, {x, stride}, weights.weight, weights.bias, spec.epsilon, rows, width, {y, stride});
     }
 }
 
@@ -155,6 +203,7 @@ void ForwardPass::embed(const Step& step, ParallelFor& threads) noexcept {
     parallel_for(threads, rows, [&](std::int64_t row, int) noexcept {
         float* hidden = scratch_.hidden + row * width;
         decode_row(core_->weights.token_embedding, step.tokens[static_cast<std::size_t>(row)], hidden);
+        if (spec.embedding_scale != 1.0F) kernels_->scale(hidden, spec.embedding_scale, width, hidden);
         if (spec.learned_positions > 0) {
             float* position = scratch_.normed + row * width;
             decode_row(core_->weights.position_embedding, positions_[static_cast<std::size_t>(row)], position);
@@ -164,90 +213,24 @@ void ForwardPass::embed(const Step& step, ParallelFor& threads) noexcept {
     norm(spec.embedding_norm, core_->weights.embedding_norm, scratch_.hidden, rows, width, scratch_.hidden, threads);
 }
 
-void ForwardPass::rotations(const RopeSpec& rope, const Step& step, ParallelFor& threads) noexcept {
-    rope_table(threads, positions_.data(), static_cast<std::int64_t>(step.tokens.size()),
-               rope.inverse_frequencies.data(), static_cast<std::int64_t>(rope.inverse_frequencies.size()),
-               rope.magnitude, scratch_.cosines, scratch_.sines);
+void ForwardPass::add_to_hidden(const LayerSpec& layer, const float* x, std::int64_t rows,
+                                ParallelFor& threads) noexcept {
+    const std::int64_t width = core_->spec.hidden_size;
+    if (layer.residual_scale == 1.0F) {
+        add(*kernels_, threads, {scratch_.hidden, width}, {x, width}, rows, width, {scratch_.hidden, width});
+        return;
+    }
+    parallel_for(threads, rows, [&](std::int64_t row, int) noexcept {
+        kernels_->add_scaled(x + row * width, layer.residual_scale, width, scratch_.hidden + row * width);
+    });
 }
 
-Status ForwardPass::attention_part(std::size_t l, const Step& step, KVCache& cache, ParallelFor& threads) {
-    const KernelTable& kernels = *kernels_;
-    const ModelSpec& model = core_->spec;
-    const LayerSpec& layer = model.layers[l];
-    const AttentionSpec& spec = layer.attention;
-    const LayerWeights& weights = core_->weights.layers[l];
-    const auto rows = static_cast<std::int64_t>(step.tokens.size());
-    const std::int64_t query_width = spec.query_heads * spec.key_width, key_width = spec.kv_heads * spec.key_width;
-    const std::int64_t value_width = spec.kv_heads * spec.value_width;
-
-    norm(layer.attention_norm, weights.attention_norm, scratch_.hidden, rows, model.hidden_size, scratch_.normed,
-         threads);
-    // The three share an input; if it is quantised for one of them, it is for all that need it.
-    bool is_quantised = false;
-    for (const auto& [linear_weights, out] :
-         {std::pair{&weights.query, scratch_.query}, {&weights.key, scratch_.key}, {&weights.value, scratch_.value}}) {
-        linear(*linear_weights, scratch_.normed, rows, out, threads, is_quantised);
-        is_quantised = is_quantised || reads_blocks(linear_weights->weight.dtype);
-    }
-    norm(spec.query_norm, weights.query_norm, scratch_.query, rows * spec.query_heads, spec.key_width, scratch_.query,
-         threads);
-    norm(spec.key_norm, weights.key_norm, scratch_.key, rows * spec.kv_heads, spec.key_width, scratch_.key, threads);
-    if (spec.position == PositionKind::rope) {
-        const RopeSpec& rope = model.ropes[static_cast<std::size_t>(spec.rope)];
-        if (ready_rope_ != spec.rope) rotations(rope, step, threads);
-        ready_rope_ = spec.rope;
-        const auto pairs = static_cast<std::int64_t>(rope.inverse_frequencies.size());
-        rope_rotate(kernels, threads, rope.pairing, scratch_.cosines, scratch_.sines, pairs, scratch_.query, rows,
-                    query_width, spec.query_heads, spec.key_width);
-        rope_rotate(kernels, threads, rope.pairing, scratch_.cosines, scratch_.sines, pairs, scratch_.key, rows,
-                    key_width, spec.kv_heads, spec.key_width);
-    }
-
-    std::vector<AttentionSequence> sequences;
-    AttentionCache paged;
-    for (const StepSequence& part : step.sequences) {
-        const auto slice = [&](const float* data, std::int64_t width) {
-            return std::span(data + part.first_row * width, static_cast<std::size_t>(part.row_count * width));
-        };
-        MIXTURA_RETURN_IF_ERROR(cache.write(part.sequence, l, 0, part.first_position, slice(scratch_.key, key_width)));
-        MIXTURA_RETURN_IF_ERROR(
-            cache.write(part.sequence, l, 1, part.first_position, slice(scratch_.value, value_width)));
-        MIXTURA_ASSIGN_OR_RETURN(const KVView view, cache.view(part.sequence, l));
-        const KVPlaneView &keys = view.planes[0], &values = view.planes[1];
-        const auto plane = [&](const KVPlaneView& at) {
-            return PagedRows{view.base + at.offset_bytes, static_cast<std::int64_t>(view.block_stride_bytes),
-                             static_cast<std::int64_t>(at.row_stride_bytes)};
-        };
-        paged.keys = plane(keys);
-        paged.values = plane(values);
-        paged.key_head_stride_bytes = static_cast<std::int64_t>(keys.head_stride_bytes);
-        paged.value_head_stride_bytes = static_cast<std::int64_t>(values.head_stride_bytes);
-        paged.dtype = keys.dtype;
-        sequences.push_back({view.block_table.data(), part.first_row, part.row_count, part.first_position,
-                             part.first_position + part.row_count});
-    }
-    AttentionShape shape;
-    shape.query_heads = spec.query_heads;
-    shape.kv_heads = spec.kv_heads;
-    shape.key_width = spec.key_width;
-    shape.value_width = spec.value_width;
-    shape.scale = spec.scale;
-    shape.window_tokens = spec.window_tokens;
-    shape.slopes = slopes_[l].empty() ? nullptr : slopes_[l].data();
-    const std::int64_t mixed_width = spec.query_heads * spec.value_width;
-    attention(kernels, threads, shape, paged, sequences, {scratch_.query, query_width}, {scratch_.mixed, mixed_width});
-    linear(weights.output, scratch_.mixed, rows, scratch_.normed, threads, false);
-    add(kernels, threads, {scratch_.hidden, model.hidden_size}, {scratch_.normed, model.hidden_size}, rows,
-        model.hidden_size, {scratch_.hidden, model.hidden_size});
-    return {};
-}
-
-void ForwardPass::ffn_part(std::size_t l, std::int64_t rows, ParallelFor& threads) noexcept {
+void ForwardPass::dense_part(std::size_t l, std::int64_t rows, ParallelFor& threads) noexcept {
     const KernelTable& kernels = *kernels_;
     const LayerSpec& layer = core_->spec.layers[l];
     const LayerWeights& weights = core_->weights.layers[l];
-    const std::int64_t hidden = core_->spec.hidden_size, width = layer.ffn.width;
-    norm(layer.ffn_norm, weights.ffn_norm, scratch_.hidden, rows, hidden, scratch_.normed, threads);
+    const std::int64_t width = layer.ffn.width;
+    norm(layer.ffn_norm, weights.ffn_norm, scratch_.hidden, rows, core_->spec.hidden_size, scratch_.normed, threads);
     linear(weights.up, scratch_.normed, rows, scratch_.up, threads, false);
     if (layer.ffn.is_gated) {
         linear(weights.gate, scratch_.normed, rows, scratch_.gate, threads, reads_blocks(weights.up.weight.dtype));
@@ -257,8 +240,27 @@ void ForwardPass::ffn_part(std::size_t l, std::int64_t rows, ParallelFor& thread
         activate(kernels, threads, layer.ffn.activation.kind, {scratch_.up, width}, rows, width, {scratch_.up, width});
     }
     linear(weights.down, scratch_.up, rows, scratch_.normed, threads, false);
-    add(kernels, threads, {scratch_.hidden, hidden}, {scratch_.normed, hidden}, rows, hidden,
-        {scratch_.hidden, hidden});
+    add_to_hidden(layer, scratch_.normed, rows, threads);
+}
+
+Status ForwardPass::mixture_part(std::size_t l, const Step& step, ParallelFor& threads,
+                                 std::vector<NonFinite>& failed) {
+    const KernelTable& kernels = *kernels_;
+    const LayerSpec& layer = core_->spec.layers[l];
+    const LayerWeights& weights = core_->weights.layers[l];
+    const MixtureSpec& mixture = *layer.mixture;
+    const auto rows = static_cast<std::int64_t>(step.tokens.size());
+    norm(layer.ffn_norm, weights.ffn_norm, scratch_.hidden, rows, core_->spec.hidden_size, scratch_.normed, threads);
+    gate_logits(kernels, threads, mixture.router, weights.router, scratch_.normed, rows, scratch_.inner,
+                scratch_.router);
+    MIXTURA_RETURN_IF_ERROR(choose_experts(kernels, threads, mixture.router.policy, mixture.router.expert_count,
+                                           weights.router.selection_bias, scratch_.router, rows, {}, plan_));
+    for (const std::int64_t row : plan_.non_finite_tokens) add_failure(step, row, static_cast<std::int64_t>(l), failed);
+    if (step.on_route) step.on_route(static_cast<std::int64_t>(l), plan_);
+    run_mixture(kernels, threads, mixture.experts, weights.mixture(), scratch_.normed, plan_, mixture_scratch_,
+                scratch_.mixed);
+    add_to_hidden(layer, scratch_.mixed, rows, threads);
+    return {};
 }
 
 // Looks at the residual stream once a layer: H numbers beside the 12 H^2 that the layer multiplied.
@@ -269,16 +271,8 @@ void ForwardPass::find_non_finite(std::int64_t layer, const Step& step, Parallel
     parallel_for(threads, rows, [&](std::int64_t row, int) noexcept {
         bad_rows_[static_cast<std::size_t>(row)] = is_finite_row(scratch_.hidden + row * width, width) ? 0 : 1;
     });
-    for (std::size_t s = 0; s < step.sequences.size(); ++s) {
-        const StepSequence& part = step.sequences[s];
-        const bool is_known =
-            std::any_of(failed.begin(), failed.end(), [s](const NonFinite& f) { return f.sequence == s; });
-        if (is_known) continue;
-        for (std::int64_t row = part.first_row; row < part.first_row + part.row_count; ++row) {
-            if (bad_rows_[static_cast<std::size_t>(row)] == 0) continue;
-            failed.push_back({s, layer, part.first_position + row - part.first_row});
-            break;
-        }
+    for (std::int64_t row = 0; row < rows; ++row) {
+        if (bad_rows_[static_cast<std::size_t>(row)] != 0) add_failure(step, row, layer, failed);
     }
 }
 
@@ -320,7 +314,10 @@ Status ForwardPass::run(const Step& step, KVCache& cache, ParallelFor& threads, 
     for (std::size_t l = 0; l < spec.layers.size(); ++l) {
         report(l, scratch_.hidden);
         MIXTURA_RETURN_IF_ERROR(attention_part(l, step, cache, threads));
-        ffn_part(l, rows, threads);
+        if (spec.layers[l].mixture)
+            MIXTURA_RETURN_IF_ERROR(mixture_part(l, step, threads, failed));
+        else
+            dense_part(l, rows, threads);
         find_non_finite(static_cast<std::int64_t>(l), step, threads, failed);
     }
     // Only the rows whose logits are wanted go on, unless somebody watches.
@@ -339,15 +336,10 @@ Status ForwardPass::run(const Step& step, KVCache& cache, ParallelFor& threads, 
          threads);
     linear(core_->weights.head, scratch_.normed, logit_count, logits.data(), threads, false);
     for (std::int64_t i = 0; i < logit_count; ++i) {
-        if (is_finite_row(logits.data() + i * spec.vocabulary_size, spec.vocabulary_size)) continue;
-        const std::int64_t row = step.logit_rows[static_cast<std::size_t>(i)];
-        for (std::size_t s = 0; s < step.sequences.size(); ++s) {
-            const StepSequence& part = step.sequences[s];
-            const bool is_known =
-                std::any_of(failed.begin(), failed.end(), [s](const NonFinite& f) { return f.sequence == s; });
-            if (is_known || row < part.first_row || row >= part.first_row + part.row_count) continue;
-            failed.push_back({s, count, part.first_position + row - part.first_row});
-        }
+        float* row = logits.data() + i * spec.vocabulary_size;
+        if (spec.logit_divisor != 1.0F) kernels_->divide(row, spec.logit_divisor, spec.vocabulary_size, row);
+        if (!is_finite_row(row, spec.vocabulary_size))
+            add_failure(step, step.logit_rows[static_cast<std::size_t>(i)], count, failed);
     }
     return {};
 }

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "experts/mixture.hpp"
 #include "memory/aligned_buffer.hpp"
 #include "model/core.hpp"
 #include "parallel/parallel_for.hpp"
@@ -32,12 +33,15 @@ struct NonFinite {
 
 // hidden [T, H] before layer `layer`, or after the final norm (layer = layer count); valid during the call.
 using HiddenCallback = std::function<void(std::int64_t layer, std::span<const float> hidden)>;
+// Where the rows of a step go in a mixture layer; valid during the call.
+using RouteCallback = std::function<void(std::int64_t layer, const RoutePlan& plan)>;
 
 struct Step {
     std::span<const TokenId> tokens;           // [T], in [0, V)
     std::span<const StepSequence> sequences;   // in row order, covering all T rows
     std::span<const std::int64_t> logit_rows;  // rows whose logits are wanted, ascending
-    HiddenCallback on_hidden;                  // may be empty
+    HiddenCallback on_hidden = {};             // may be empty
+    RouteCallback on_route = {};               // may be empty
 };
 
 class ForwardPass {
@@ -58,22 +62,29 @@ class ForwardPass {
     const ModelCore& core() const noexcept { return *core_; }
 
   private:
-    // Slices of scratch_, [rows_max, width] each.
+    // Slices of buffer_, [rows_max, width] each.
     struct Scratch {
-        float *hidden, *normed, *query, *key, *value, *mixed, *gate, *up, *cosines, *sines;
+        float *hidden, *normed, *query, *key, *value, *mixed, *latent, *gate, *up, *inner, *router, *cosines, *sines;
         ActivationBlock* blocks;
     };
 
     ForwardPass() = default;
     void embed(const Step& step, ParallelFor& threads) noexcept;
     Status attention_part(std::size_t layer, const Step& step, KVCache& cache, ParallelFor& threads);
-    void ffn_part(std::size_t layer, std::int64_t rows, ParallelFor& threads) noexcept;
+    void grouped_inputs(std::size_t layer, const Step& step, ParallelFor& threads) noexcept;
+    void latent_inputs(std::size_t layer, const Step& step, ParallelFor& threads) noexcept;
+    Status attend(std::size_t layer, const Step& step, KVCache& cache, ParallelFor& threads);
+    void rotate(const RopeSpec& rope, float* x, std::int64_t rows, std::int64_t row_stride, std::int64_t heads,
+                std::int64_t head_stride, ParallelFor& threads) noexcept;
+    void dense_part(std::size_t layer, std::int64_t rows, ParallelFor& threads) noexcept;
+    Status mixture_part(std::size_t layer, const Step& step, ParallelFor& threads, std::vector<NonFinite>& failed);
+    void add_to_hidden(const LayerSpec& layer, const float* x, std::int64_t rows, ParallelFor& threads) noexcept;
     void rotations(const RopeSpec& rope, const Step& step, ParallelFor& threads) noexcept;
     // y = W x + b; `blocks_are_ready` says that the last call had the same x.
     void linear(const Linear& weights, const float* x, std::int64_t rows, float* y, ParallelFor& threads,
                 bool blocks_are_ready) noexcept;
     void norm(const NormSpec& spec, const Norm& weights, const float* x, std::int64_t rows, std::int64_t width,
-              float* y, ParallelFor& threads) noexcept;
+              float* y, ParallelFor& threads, std::int64_t stride = 0) noexcept;  // stride 0: dense
     void find_non_finite(std::int64_t layer, const Step& step, ParallelFor& threads, std::vector<NonFinite>& failed);
 
     std::shared_ptr<const ModelCore> core_;
@@ -81,6 +92,8 @@ class ForwardPass {
     std::int64_t rows_max_ = 0;
     AlignedBuffer buffer_;
     Scratch scratch_{};
+    MixtureScratch mixture_scratch_;
+    RoutePlan plan_;
     std::vector<std::int32_t> positions_;
     std::vector<unsigned char> bad_rows_;
     std::vector<std::vector<float>> slopes_;  // per layer: ALiBi, [query heads]

@@ -2,7 +2,11 @@
 // configuration into a ModelSpec and a WeightMap; a new family is a new file there.
 #pragma once
 
+#include <mixtura/expert_pool.hpp>
+#include <mixtura/router.hpp>
+
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,9 +25,9 @@ struct NormSpec {
 // hangs on the length).
 struct RopeSpec {
     RopePairing pairing = RopePairing::half;
-    std::vector<float> inverse_frequencies;  // [rotated width / 2]
-    float magnitude = 1.0F;                  // multiplies cosines and sines (YaRN's attention factor)
-    WeightSource factors;                    // GGUF's rope_freqs: divides the frequencies, read at load
+    std::vector<float> inverse_frequencies = {};  // [rotated width / 2]
+    float magnitude = 1.0F;                       // multiplies cosines and sines (YaRN's attention factor)
+    WeightSource factors = {};                    // GGUF's rope_freqs: divides the frequencies, read at load
 };
 
 enum class PositionKind {
@@ -33,14 +37,37 @@ enum class PositionKind {
     learned,  // in the embedding, not in the layers
 };
 
+// Latent attention: keys and values of all heads are linear in one short row a token, which is all that is cached.
+// Source: DeepSeek-V2 (arXiv 2405.04434), 2.1, in the absorbed form (queries are taken into the latent space), which is
+// used for every number of tokens.
+struct LatentSpec {
+    std::int64_t query_rank = 0;    // of the compressed queries; 0: queries straight from the hidden state
+    std::int64_t rank = 0;          // of the latent row; 0: this attention is not latent
+    std::int64_t plain_width = 0;   // of a head's query and key without position
+    std::int64_t rope_width = 0;    // of its rotated rest, whose key all heads share
+    NormSpec query_norm, row_norm;  // over the compressed queries, over the latent row
+};
+
 struct AttentionSpec {
-    std::int64_t query_heads = 0, kv_heads = 0;
-    std::int64_t key_width = 0, value_width = 0;  // D of one head
+    std::int64_t query_heads = 0, kv_heads = 0;   // latent: kv_heads is 1
+    std::int64_t key_width = 0, value_width = 0;  // D of one head; latent: plain + rope, and v of a head
     float scale = 1.0F;                           // q · k times this
     PositionKind position = PositionKind::rope;
-    int rope = 0;                    // index into ModelSpec::ropes
-    NormSpec query_norm, key_norm;   // over each head, before the rotation
-    std::int64_t window_tokens = 0;  // 0: all before
+    int rope = 0;  // index into ModelSpec::ropes
+    NormSpec query_norm, key_norm;
+    bool norm_spans_heads = false;       // over all heads together (OLMoE), else over each
+    bool norm_follows_rotation = false;  // Hunyuan, Llama 4
+    float clip = 0.0F;                   // > 0: queries, keys and values are cut to ± this, after the norms
+    std::int64_t window_tokens = 0;      // 0: all before
+    std::int64_t chunk_tokens = 0;       // > 0: only the own chunk of positions
+    bool has_sinks = false;              // a learned logit a head that takes weight and gives nothing
+    // Queries of position p times 1 + query_gain · ln(1 + floor((p + 1) / query_gain_tokens)) where the gain is not 0.
+    // Source: Llama 4, after Nakanishi 2025 (arXiv 2501.19399).
+    float query_gain = 0.0F;
+    float query_gain_tokens = 1.0F;
+    LatentSpec latent;
+
+    bool is_latent() const noexcept { return latent.rank > 0; }
 };
 
 struct DenseSpec {
@@ -49,10 +76,17 @@ struct DenseSpec {
     bool is_gated = true;  // act(gate) · up, else act(up)
 };
 
+struct MixtureSpec {
+    RouterSpec router;
+    ExpertSpec experts;
+};
+
 struct LayerSpec {
     NormSpec attention_norm, ffn_norm;
     AttentionSpec attention;
-    DenseSpec ffn;
+    DenseSpec ffn;                       // of a dense layer
+    std::optional<MixtureSpec> mixture;  // instead of ffn
+    float residual_scale = 1.0F;         // multiplies what attention and feed-forward add
 };
 
 struct ModelSpec {
@@ -61,13 +95,14 @@ struct ModelSpec {
     std::int64_t vocabulary_size = 0;
     std::int64_t context_tokens = 0;
     std::int64_t learned_positions = 0;  // rows of the position table; 0: none
+    float embedding_scale = 1.0F;
+    float logit_divisor = 1.0F;
     NormSpec embedding_norm, final_norm;
     std::vector<RopeSpec> ropes;
     std::vector<LayerSpec> layers;
 };
 
-// ---- where the weights of a spec lie
-// ------------------------------------------------------------------------------------
+// ---- where the weights of a spec lie -----------------------------------------------------------------------
 
 struct LinearSource {
     WeightSource weight, bias;
@@ -76,11 +111,31 @@ struct NormSource {
     WeightSource weight, bias;
 };
 
+struct ExpertMap {
+    LinearSource gate, up, down;
+};
+struct MixtureMap {
+    LinearSource router, inner_router;  // inner_router: of a two-layer gate
+    WeightSource selection_bias;
+    std::vector<ExpertMap> experts;  // experts that name the same source share one matrix in memory
+    ExpertMap shared;
+    WeightSource shared_gate;
+};
+struct LatentMap {
+    LinearSource query_down, row_down;  // hidden -> query_rank; hidden -> rank + rope_width
+    NormSource query_norm, row_norm;
+    std::vector<WeightSource> key_up;    // a head: [rank, plain_width]
+    std::vector<WeightSource> value_up;  // a head: [value_width, rank]
+};
+
 struct LayerMap {
     NormSource attention_norm, ffn_norm;
-    LinearSource query, key, value, output;
+    LinearSource query, key, value, output;  // latent: query reads the compressed queries where there are such
     NormSource query_norm, key_norm;
+    WeightSource sinks;
+    LatentMap latent;
     LinearSource gate, up, down;
+    MixtureMap mixture;
 };
 
 struct WeightMap {

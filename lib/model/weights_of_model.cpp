@@ -25,28 +25,100 @@ class Binder {
         vector(role + ".weight", source.weight, width, view.weight);
         if (spec.kind == NormKind::layer) vector(role + ".bias", source.bias, width, view.bias);
     }
+    void expert(const std::string& role, const ExpertMap& map, bool is_gated, std::int64_t width, std::int64_t hidden,
+                ExpertView& view) {
+        if (is_gated) {
+            matrix(role + ".gate.weight", map.gate.weight, width, hidden, view.gate);
+            vector(role + ".gate.bias", map.gate.bias, width, view.gate_bias);
+        }
+        matrix(role + ".up.weight", map.up.weight, width, hidden, view.up);
+        vector(role + ".up.bias", map.up.bias, width, view.up_bias);
+        matrix(role + ".down.weight", map.down.weight, hidden, width, view.down);
+        vector(role + ".down.bias", map.down.bias, hidden, view.down_bias);
+    }
     std::vector<WeightBinding> take() { return std::move(bindings_); }
 
   private:
     std::vector<WeightBinding> bindings_;
 };
 
-void bind_layer(Binder& binder, const std::string& prefix, std::int64_t hidden, const LayerSpec& spec,
-                const LayerMap& map, LayerWeights& weights) {
-    const AttentionSpec& attention = spec.attention;
+void bind_latent(Binder& binder, const std::string& prefix, std::int64_t hidden, const AttentionSpec& spec,
+                 const LayerMap& map, LayerWeights& weights) {
+    const LatentSpec& latent = spec.latent;
+    const std::int64_t heads = spec.query_heads, queries = heads * (latent.plain_width + latent.rope_width);
+    if (latent.query_rank > 0) {
+        binder.linear(prefix + "query_down", map.latent.query_down, latent.query_rank, hidden,
+                      weights.latent.query_down);
+        binder.norm(prefix + "query_down_norm", latent.query_norm, map.latent.query_norm, latent.query_rank,
+                    weights.latent.query_norm);
+    }
+    binder.linear(prefix + "query", map.query, queries, latent.query_rank > 0 ? latent.query_rank : hidden,
+                  weights.query);
+    binder.linear(prefix + "row_down", map.latent.row_down, latent.rank + latent.rope_width, hidden,
+                  weights.latent.row_down);
+    binder.norm(prefix + "row_norm", latent.row_norm, map.latent.row_norm, latent.rank, weights.latent.row_norm);
+    weights.latent.key_up.resize(map.latent.key_up.size());
+    weights.latent.value_up.resize(map.latent.value_up.size());
+    for (std::size_t h = 0; h < map.latent.key_up.size(); ++h) {
+        binder.matrix(text(prefix, "heads.", h, ".key_up.weight"), map.latent.key_up[h], latent.rank,
+                      latent.plain_width, weights.latent.key_up[h]);
+        binder.matrix(text(prefix, "heads.", h, ".value_up.weight"), map.latent.value_up[h], spec.value_width,
+                      latent.rank, weights.latent.value_up[h]);
+    }
+}
+
+void bind_attention(Binder& binder, const std::string& prefix, std::int64_t hidden, const AttentionSpec& attention,
+                    const LayerMap& map, LayerWeights& weights) {
     const std::int64_t queries = attention.query_heads * attention.key_width,
                        keys = attention.kv_heads * attention.key_width;
-    const std::int64_t values = attention.kv_heads * attention.value_width;
+    if (attention.is_latent()) {
+        bind_latent(binder, prefix, hidden, attention, map, weights);
+    } else {
+        binder.linear(prefix + "query", map.query, queries, hidden, weights.query);
+        binder.linear(prefix + "key", map.key, keys, hidden, weights.key);
+        binder.linear(prefix + "value", map.value, attention.kv_heads * attention.value_width, hidden, weights.value);
+        binder.norm(prefix + "query_norm", attention.query_norm, map.query_norm,
+                    attention.norm_spans_heads ? queries : attention.key_width, weights.query_norm);
+        binder.norm(prefix + "key_norm", attention.key_norm, map.key_norm,
+                    attention.norm_spans_heads ? keys : attention.key_width, weights.key_norm);
+    }
+    binder.linear(prefix + "output", map.output, hidden, attention.query_heads * attention.value_width, weights.output);
+    if (attention.has_sinks) binder.vector(prefix + "sinks", map.sinks, attention.query_heads, weights.sinks);
+}
+
+void bind_mixture(Binder& binder, const std::string& prefix, std::int64_t hidden, const MixtureSpec& spec,
+                  const MixtureMap& map, LayerWeights& weights) {
+    const ExpertSpec& experts = spec.experts;
+    const std::int64_t count = experts.expert_count, gate_width = spec.router.gate_width;
+    if (gate_width > 0) {
+        binder.matrix(prefix + "router.inner.weight", map.inner_router.weight, gate_width, hidden,
+                      weights.router.inner_gate, WeightForm::plain);
+    }
+    binder.matrix(prefix + "router.gate.weight", map.router.weight, count, gate_width > 0 ? gate_width : hidden,
+                  weights.router.gate, WeightForm::plain);
+    binder.vector(prefix + "router.gate.bias", map.router.bias, count, weights.router.gate_bias);
+    binder.vector(prefix + "router.selection_bias", map.selection_bias, count, weights.router.selection_bias);
+    weights.experts.resize(map.experts.size());
+    for (std::size_t e = 0; e < map.experts.size(); ++e) {
+        binder.expert(text(prefix, "experts.", e), map.experts[e], experts.is_gated, experts.width, hidden,
+                      weights.experts[e]);
+    }
+    if (experts.shared_width == 0) return;
+    binder.expert(prefix + "shared", map.shared, experts.is_gated, experts.shared_width, hidden, weights.shared);
+    if (experts.is_shared_weighed)
+        binder.matrix(prefix + "shared.weigh.weight", map.shared_gate, 1, hidden, weights.shared_gate,
+                      WeightForm::plain);
+}
+
+void bind_layer(Binder& binder, const std::string& prefix, std::int64_t hidden, const LayerSpec& spec,
+                const LayerMap& map, LayerWeights& weights) {
     binder.norm(prefix + "attention.norm", spec.attention_norm, map.attention_norm, hidden, weights.attention_norm);
-    binder.linear(prefix + "attention.query", map.query, queries, hidden, weights.query);
-    binder.linear(prefix + "attention.key", map.key, keys, hidden, weights.key);
-    binder.linear(prefix + "attention.value", map.value, values, hidden, weights.value);
-    binder.linear(prefix + "attention.output", map.output, hidden, attention.query_heads * attention.value_width,
-                  weights.output);
-    binder.norm(prefix + "attention.query_norm", attention.query_norm, map.query_norm, attention.key_width,
-                weights.query_norm);
-    binder.norm(prefix + "attention.key_norm", attention.key_norm, map.key_norm, attention.key_width, weights.key_norm);
+    bind_attention(binder, prefix + "attention.", hidden, spec.attention, map, weights);
     binder.norm(prefix + "ffn.norm", spec.ffn_norm, map.ffn_norm, hidden, weights.ffn_norm);
+    if (spec.mixture) {
+        bind_mixture(binder, prefix, hidden, *spec.mixture, map.mixture, weights);
+        return;
+    }
     if (spec.ffn.is_gated) binder.linear(prefix + "ffn.gate", map.gate, spec.ffn.width, hidden, weights.gate);
     binder.linear(prefix + "ffn.up", map.up, spec.ffn.width, hidden, weights.up);
     binder.linear(prefix + "ffn.down", map.down, hidden, spec.ffn.width, weights.down);

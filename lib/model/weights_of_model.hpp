@@ -3,8 +3,10 @@
 
 #include <vector>
 
+#include "experts/mixture.hpp"
 #include "kernels/layout.hpp"
 #include "model/spec.hpp"
+#include "router/route.hpp"
 #include "weights/weight_store.hpp"
 
 namespace mixtura {
@@ -19,10 +21,24 @@ struct Norm {
     const float* bias = nullptr;
 };
 
+struct LatentWeights {
+    Linear query_down, row_down;
+    Norm query_norm, row_norm;
+    std::vector<PackedMatrix> key_up, value_up;  // per head
+};
+
 struct LayerWeights {
     Norm attention_norm, ffn_norm, query_norm, key_norm;
     Linear query, key, value, output;
+    const float* sinks = nullptr;  // [query heads]
+    LatentWeights latent;
     Linear gate, up, down;
+    GateView router;
+    std::vector<ExpertView> experts;
+    ExpertView shared;
+    PackedMatrix shared_gate;
+
+    MixtureView mixture() const noexcept { return {experts, shared, shared_gate}; }
 };
 
 struct ModelWeights {

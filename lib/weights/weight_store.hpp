@@ -20,6 +20,7 @@ namespace mixtura {
 // What a binding becomes in memory.
 enum class WeightForm {
     packed,  // PackedMatrix for products
+    plain,   // the same, never below 16 bit: a coarser tensor becomes f32 (routers)
     rows,    // [rows, columns] as the file stores them: embedding tables, read a row at a time
     floats,  // f32 [rows, columns]: norms, biases, small tables
 };
@@ -30,7 +31,7 @@ struct WeightBinding {
     std::int64_t rows = 0;  // of the matrix as [out, in]; a vector has rows = its length and columns = 1
     std::int64_t columns = 1;
     WeightForm form = WeightForm::packed;
-    PackedMatrix* matrix = nullptr;  // packed and rows: the view to fill (rows: dtype and file-order data)
+    PackedMatrix* matrix = nullptr;  // packed, plain and rows: the view to fill (rows: dtype and file-order data)
     const float** floats = nullptr;  // floats: the pointer to fill
 };
 
@@ -39,14 +40,17 @@ using LoadProgress = std::function<bool(std::uint64_t bytes_done, std::uint64_t 
 
 class WeightStore {
   public:
-    // Checks every binding against the index, then allocates, reads and packs on all threads.  CORRUPT_FILE when a
+    // Checks every binding against the index, then allocates, reads and packs on all threads.  Bindings with the same
+    // source, shape and form share their memory.  CORRUPT_FILE when a
     // tensor is missing or has another shape, UNSUPPORTED for a dtype no kernel multiplies, OUT_OF_HOST_MEMORY, IO,
     // CANCELLED.
     static Result<WeightStore> load(const WeightIndex& index, const std::vector<WeightBinding>& bindings,
                                     ParallelFor& threads, const LoadProgress& progress);
 
-    // Bytes load() would own, without reading anything; the same errors for what does not fit.
-    static Result<std::uint64_t> predicted_bytes(const WeightIndex& index, const std::vector<WeightBinding>& bindings);
+    // Bytes load() would own for each binding (0 where an earlier one's serve), without reading anything; the same
+    // errors for what does not fit.
+    static Result<std::vector<std::uint64_t>> predicted_bytes(const WeightIndex& index,
+                                                              const std::vector<WeightBinding>& bindings);
 
     std::uint64_t size_bytes() const noexcept { return size_bytes_; }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <stdexcept>
 
 #include "model/cache_of_model.hpp"
@@ -50,8 +51,63 @@ bool is_equal(const FeedResult& a, const FeedResult& b) {
     const auto same = [](const std::vector<float>& x, const std::vector<float>& y) {
         return x.size() == y.size() && first_difference(x, y) == x.size();
     };
-    return same(a.logits, b.logits) &&
+    const bool has_same_routes = a.experts == b.experts && a.weights.size() == b.weights.size() &&
+                                 std::equal(a.weights.begin(), a.weights.end(), b.weights.begin(),
+                                            [&](const auto& x, const auto& y) { return same(x.second, y.second); });
+    return has_same_routes && same(a.logits, b.logits) &&
            std::equal(a.hidden.begin(), a.hidden.end(), b.hidden.begin(), b.hidden.end(), same);
+}
+
+// The layer in a router module's name: 12 of "model.layers.12.mlp.gate" and of "transformer.blocks.12.ffn.router".
+std::int64_t layer_of_module(const std::string& name) {
+    const std::size_t digit = name.find_first_of("0123456789");
+    REQUIRE(digit != std::string::npos);
+    return std::stoll(name.substr(digit));
+}
+
+// What the reference's router chose for each token, sorted, [T, K].  Most record ids; DBRX records logits and Llama 4
+// scores that are 0 where an expert is not chosen: there the K largest.
+std::vector<std::int32_t> chosen_by_reference(const Tensors& reference, const nlohmann::json& tensors, std::size_t k) {
+    std::vector<std::int32_t> chosen;
+    if (tensors.size() == 3) {
+        const std::vector<TokenId> ids = token_rows(reference, tensors.at(2).at(0).get<std::string>());
+        chosen.assign(ids.begin(), ids.end());
+    } else {
+        const std::vector<float> scores = reference.floats(tensors.at(0).at(0).get<std::string>());
+        const auto experts = tensors.at(0).at(1).at(1).get<std::size_t>();
+        for (std::size_t t = 0; t < scores.size() / experts; ++t) {
+            std::vector<std::int32_t> order(experts);
+            std::iota(order.begin(), order.end(), 0);
+            std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
+                return scores[t * experts + static_cast<std::size_t>(a)] >
+                       scores[t * experts + static_cast<std::size_t>(b)];
+            });
+            chosen.insert(chosen.end(), order.begin(), order.begin() + static_cast<std::ptrdiff_t>(k));
+        }
+    }
+    return chosen;
+}
+
+void check_routes(const FeedResult& result, const Tensors& reference, const nlohmann::json& routers, std::size_t row,
+                  std::size_t length) {
+    CHECK(result.experts.size() == routers.size());
+    const auto k = static_cast<std::size_t>(result.choices);
+    const auto sorted = [&](std::vector<std::int32_t> ids) {
+        for (std::size_t t = 0; t < ids.size() / k; ++t)
+            std::sort(ids.begin() + static_cast<std::ptrdiff_t>(t * k),
+                      ids.begin() + static_cast<std::ptrdiff_t>((t + 1) * k));
+        return ids;
+    };
+    for (const auto& [module, tensors] : routers.items()) {
+        INFO("router " << module);
+        const auto found = result.experts.find(layer_of_module(module));
+        REQUIRE(found != result.experts.end());
+        const std::vector<std::int32_t> all = chosen_by_reference(reference, tensors, k);
+        REQUIRE(all.size() % (length * k) == 0);
+        const std::vector<std::int32_t> expected(all.begin() + static_cast<std::ptrdiff_t>(row * length * k),
+                                                 all.begin() + static_cast<std::ptrdiff_t>((row + 1) * length * k));
+        CHECK(sorted(found->second) == sorted(expected));
+    }
 }
 
 // A sequence on its way through steps.
@@ -112,10 +168,21 @@ FeedResult feed(const std::shared_ptr<const ModelCore>& core, const std::vector<
         }
         std::vector<float> logits(count * vocabulary);
         std::vector<NonFinite> failed;
-        const Step step{step_tokens, sequences, wanted, [&](std::int64_t layer, std::span<const float> hidden) {
+        const Step step{step_tokens, sequences, wanted,
+                        [&](std::int64_t layer, std::span<const float> hidden) {
                             const auto mine = hidden.subspan(first * width, count * width);
                             auto& all = result.hidden[static_cast<std::size_t>(layer)];
                             all.insert(all.end(), mine.begin(), mine.end());
+                        },
+                        [&](std::int64_t layer, const RoutePlan& routes) {
+                            const auto k = static_cast<std::size_t>(routes.choices);
+                            const auto at = static_cast<std::ptrdiff_t>(first * k),
+                                       end = static_cast<std::ptrdiff_t>((first + count) * k);
+                            result.choices = routes.choices;
+                            auto& ids = result.experts[layer];
+                            ids.insert(ids.end(), routes.expert_ids.begin() + at, routes.expert_ids.begin() + end);
+                            auto& weights = result.weights[layer];
+                            weights.insert(weights.end(), routes.weights.begin() + at, routes.weights.begin() + end);
                         }};
         must(pass.run(step, cache, *pool, logits, failed));
         REQUIRE(failed.empty());
@@ -132,6 +199,7 @@ void check_against_reference(const std::string& golden_model, const std::string&
                width = static_cast<std::size_t>(core->spec.hidden_size);
     const std::vector<TokenId> ids = token_rows(reference, "input_ids");
     const std::vector<float> logits = reference.floats("logits");
+    const auto facts = nlohmann::json::parse(read_file(golden("models/" + golden_model + "/reference.json")));
     const std::size_t rows = 2, length = ids.size() / rows;
     for (std::size_t row = 0; row < rows; ++row) {
         const std::vector<TokenId> tokens(ids.begin() + static_cast<std::ptrdiff_t>(row * length),
@@ -143,6 +211,7 @@ void check_against_reference(const std::string& golden_model, const std::string&
             CHECK(relative_difference(result.hidden[l],
                                       std::span(expected).subspan(row * length * width, length * width)) < kBound);
         }
+        if (facts.contains("routers")) check_routes(result, reference, facts.at("routers"), row, length);
         INFO("row " << row << ", logits");
         CHECK(relative_difference(result.logits,
                                   std::span(logits).subspan(row * length * vocabulary, length * vocabulary)) < kBound);
@@ -150,7 +219,6 @@ void check_against_reference(const std::string& golden_model, const std::string&
     CHECK(relative_difference(feed(core, token_rows(reference, "long.input_ids"), {}).logits,
                               reference.floats("long.logits")) < kBound);
 
-    const auto facts = nlohmann::json::parse(read_file(golden("models/" + golden_model + "/reference.json")));
     std::vector<TokenId> tokens(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(length)), continuation;
     const std::vector<TokenId> expected = facts.at("greedy_row0");
     while (continuation.size() < expected.size()) {

@@ -2,6 +2,7 @@
 // function; a new family is one call more.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,15 +26,20 @@ struct FeedPlan {
 struct FeedResult {
     std::vector<std::vector<float>> hidden;  // [L + 1] of [T, H]
     std::vector<float> logits;               // [T, V]
+    // Of each mixture layer: the experts of each token, [T, K], and their weights.
+    std::map<std::int64_t, std::vector<std::int32_t>> experts;
+    std::map<std::int64_t, std::vector<float>> weights;
+    std::int64_t choices = 0;  // K
 };
 FeedResult feed(const std::shared_ptr<const ModelCore>& core, const std::vector<TokenId>& tokens, const FeedPlan& plan);
 
 // `golden_model`: a folder under golden/models, whose reference counts; `path`: the checkpoint to load (that folder,
 // the same with config_hub.json, a GGUF file of the same numbers).  Checks hidden states and logits within 2e-5
-// (largest difference by largest value), the long row too, and the greedy continuation.
+// (largest difference by largest value), the long row too, the experts that each router chose, as sets, and the greedy
+// continuation.
 void check_against_reference(const std::string& golden_model, const std::string& path);
 
-// Checks that logits and hidden states are the same bits fed token by token, in chunks, with 1 to 3 threads, in
+// Checks that logits, hidden states and routes are the same bits fed token by token, in chunks, with 1 to 3 threads, in
 // company, on every back-end of this machine, for each type of cache, and with the host in other floating-point modes.
 void check_one_answer(const std::string& golden_model, const std::string& path);
 

@@ -1,9 +1,10 @@
-// What several families share: rotary embeddings with their scalings, ALiBi, and the tensor names of the two file
-// formats.
+// What several families share: the sizes, attention and rotary embeddings that Llama's configuration states, mixtures,
+// and the tensor names of the two file formats.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "formats/model_files.hpp"
 #include "model/arch/config_reader.hpp"
@@ -11,9 +12,45 @@
 
 namespace mixtura {
 
-// Rotary embedding of `rotated_width` elements as the configuration states it: default, linear, llama3.  Another
-// scaling is refused by name.
-RopeSpec read_rope(ConfigReader& reader, std::int64_t rotated_width, RopePairing pairing);
+// Rotary embedding of the first `rotated_width` elements of a head as the configuration states it: default, linear,
+// llama3, yarn.  Another scaling is refused by name.
+struct RopeOptions {
+    RopePairing pairing = RopePairing::half;
+    bool is_yarn_truncated = true;  // where the configuration does not say (GGUF): corrections at whole dimensions
+};
+RopeSpec read_rope(ConfigReader& reader, std::int64_t rotated_width, const RopeOptions& options);
+
+// 1 / theta^(2i / rotated_width) in f32, as the owners' code rounds it; an even width and a positive theta, else empty.
+std::vector<float> plain_frequencies(double theta, std::int64_t rotated_width);
+
+// What YaRN's mscale_all_dim makes of 1 in the scale of attention scores: mscale², or 1.
+float yarn_score_factor(ConfigReader& reader);
+
+// Sizes, RMS norms, grouped-query attention and gated SiLU as Llama's configuration states them: what most families
+// start from.  Adds one rope to the spec.  Families change what differs and push `layer` as often as there are layers.
+struct LlamaBase {
+    ModelSpec spec;
+    LayerSpec layer;
+    std::int64_t layer_count = 0;
+    bool is_tied = false;
+    float epsilon = 0.0F;
+};
+struct BaseOptions {
+    RopeOptions rope = {};
+    std::int64_t head_width = 0;   // 0: as stated, or hidden size by heads
+    ConfigKey rotated_width = {};  // a key that states it, besides partial_rotary_factor and rope.dimension_count
+};
+LlamaBase read_llama_base(ConfigReader& reader, const WeightIndex& index, const BaseOptions& options = {});
+
+// A mixture with the sizes stated under these keys, softmax routing, gated SiLU experts; a family changes the rest.
+struct MixtureKeys {
+    ConfigKey expert_count, top_k, width;
+};
+MixtureSpec read_mixture(ConfigReader& reader, const ModelSpec& spec, const MixtureKeys& keys);
+inline constexpr std::string_view kGgufExperts = "expert_count", kGgufTopK = "expert_used_count",
+                                  kGgufWidth = "expert_feed_forward_length";
+// GGUF's expert_gating_func: 1 softmax, 2 sigmoid, 3 softmax of the chosen.
+void read_gguf_scoring(ConfigReader& reader, RouterPolicy& policy);
 
 // Sources by name; optional tensors (biases) only where the index has them.
 struct TensorNames {
@@ -30,8 +67,25 @@ LinearSource with_rows(LinearSource fused, RowPattern rows);
 LinearSource head_or_embedding(const WeightIndex& index, std::string_view head, const WeightSource& embedding,
                                bool is_tied);
 
-// Every GGUF file uses the same names ("blk.3.attn_q.weight"), and the families with Llama's layout share theirs.
+// The heads' matrices of latent attention out of one [heads · (plain + value), rank] tensor.
+void split_latent_heads(const std::string& tensor, const AttentionSpec& attention, LatentMap& map);
+
+// Every GGUF file uses the same names ("blk.3.attn_q.weight"), mixtures and latent attention included.
 WeightMap gguf_map(const WeightIndex& index, const ModelSpec& spec);
-WeightMap hub_llama_map(const WeightIndex& index, const ModelSpec& spec, bool is_tied);
+
+// Families with Llama's layout share its names on the hub; `prefix` stands in front of "embed_tokens" and "layers".
+WeightMap hub_llama_map(const WeightIndex& index, const ModelSpec& spec, bool is_tied,
+                        const std::string& prefix = "model.");
+
+// The mixture of one layer below `stem` ("model.layers.3.mlp."), one tensor an expert and matrix.
+struct HubMixtureNames {
+    std::string_view router = "gate";
+    std::string_view selection_bias = {};                                     // whole name below the stem
+    std::string_view gate = "gate_proj", up = "up_proj", down = "down_proj";  // below "experts.7."
+    std::string_view shared = {};       // "shared_experts"; its matrices are always gate_proj, up_proj, down_proj
+    std::string_view shared_gate = {};  // "shared_expert_gate"
+};
+MixtureMap hub_mixture(const TensorNames& names, const std::string& stem, const MixtureSpec& spec,
+                       const HubMixtureNames& parts);
 
 }  // namespace mixtura

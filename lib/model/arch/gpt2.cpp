@@ -11,11 +11,9 @@ namespace mixtura {
 namespace {
 
 LinearSource conv1d(const std::string& stem) {
-    return {{stem + ".weight", -1, true, {}}, {stem + ".bias", -1, false, {}}};
+    return {{.tensor = stem + ".weight", .is_transposed = true}, {.tensor = stem + ".bias"}};
 }
-NormSource norm(const std::string& stem) {
-    return {{stem + ".weight", -1, false, {}}, {stem + ".bias", -1, false, {}}};
-}
+NormSource norm(const std::string& stem) { return {{.tensor = stem + ".weight"}, {.tensor = stem + ".bias"}}; }
 
 WeightMap hub_map(const WeightIndex& index, const ModelSpec& spec, bool is_tied) {
     // Published GPT-2 files have no "transformer." prefix, files saved by transformers do.

@@ -7,9 +7,42 @@ namespace mixtura {
 namespace {
 
 constexpr Family kFamilies[] = {
-    {"llama", "llama", describe_llama}, {"mistral", "", describe_llama}, {"qwen2", "qwen2", describe_llama},
-    {"qwen3", "qwen3", describe_llama}, {"gpt2", "gpt2", describe_gpt2}, {"bloom", "bloom", describe_bloom},
+    {"llama", "llama", describe_llama},
+    {"mistral", "", describe_llama},
+    {"mixtral", "", describe_llama},
+    {"qwen2", "qwen2", describe_llama},
+    {"qwen3", "qwen3", describe_llama},
+    {"qwen2_moe", "qwen2moe", describe_qwen_moe},
+    {"qwen3_moe", "qwen3moe", describe_qwen_moe},
+    {"olmoe", "olmoe", describe_olmoe},
+    {"phimoe", "phimoe", describe_phimoe},
+    {"granitemoe", "granitemoe", describe_granite_moe},
+    {"granitemoeshared", "", describe_granite_moe},
+    {"deepseek", "deepseek", describe_deepseek},
+    {"deepseek_v2", "deepseek2", describe_deepseek},
+    {"deepseek_v3", "", describe_deepseek},
+    {"glm4_moe", "glm4moe", describe_glm4_moe},
+    {"ernie4_5_moe", "ernie4_5-moe", describe_ernie_moe},
+    {"hunyuan_v1_moe", "hunyuan-moe", describe_hunyuan_moe},
+    {"gpt_oss", "gpt-oss", describe_gpt_oss},
+    {"llama4_text", "llama4", describe_llama4},
+    {"dbrx", "dbrx", describe_dbrx},
+    {"minimax_m2", "minimax-m2", describe_minimax_m2},
+    {"gpt2", "gpt2", describe_gpt2},
+    {"bloom", "bloom", describe_bloom},
+    {"mixtura", "", describe_free_form},
 };
+
+// Weights packed by another program's scheme: their numbers mean nothing without it.
+Status check_quantisation(const ModelFiles& files) {
+    const auto scheme = files.config.values.root().find("quantization_config");
+    if (files.format == CheckpointFormat::gguf || !scheme || scheme->is_null()) return {};
+    const auto method = scheme->find("quant_method");
+    const std::string name(method ? method->as_string().value_or("") : "");
+    if (name == "mxfp4") return {};
+    return error(StatusCode::unsupported, "the checkpoint's weights are quantised by ", quoted(name),
+                 " (quantization_config), expected none or mxfp4");
+}
 
 }  // namespace
 
@@ -21,7 +54,10 @@ Result<Architecture> describe_architecture(const ModelFiles& files) {
     const auto* family = std::find_if(std::begin(kFamilies), std::end(kFamilies), [&](const Family& candidate) {
         return !name.empty() && (is_gguf ? candidate.gguf_name : candidate.hub_name) == name;
     });
-    if (family != std::end(kFamilies)) return family->describe(files.config, files.index);
+    if (family != std::end(kFamilies)) {
+        MIXTURA_RETURN_IF_ERROR(check_quantisation(files));
+        return family->describe(files.config, files.index);
+    }
     std::string known;
     for (const Family& candidate : kFamilies) {
         const std::string_view word = is_gguf ? candidate.gguf_name : candidate.hub_name;

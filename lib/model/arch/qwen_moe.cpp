@@ -1,0 +1,72 @@
+// Qwen2-MoE and Qwen3-MoE: Qwen's attention, mixtures on every decoder_sparse_step-th layer but those of
+// mlp_only_layers; Qwen2 with a shared expert that a sigmoid weighs.
+// Sources: Qwen2 (arXiv 2407.10671), 2.2.2; Qwen3 (arXiv 2505.09388); the owners' modeling files in transformers.
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "model/arch/common.hpp"
+#include "model/arch/family.hpp"
+
+namespace mixtura {
+namespace {
+
+std::vector<std::int64_t> dense_layers(ConfigReader& reader) {
+    std::vector<std::int64_t> layers;
+    if (const auto list = reader.value({"mlp_only_layers", ""}); list && list->is_array()) {
+        for (const JsonValue layer : list->elements()) layers.push_back(layer.as_integer().value_or(-1));
+    }
+    return layers;
+}
+
+}  // namespace
+
+Result<Architecture> describe_qwen_moe(const ModelConfig& config, const WeightIndex& index) {
+    ConfigReader reader(config);
+    const bool is_qwen2 = config.facts.architecture == "qwen2_moe" || config.facts.architecture == "qwen2moe";
+    LlamaBase base = read_llama_base(reader, index);
+    if (!is_qwen2) base.layer.attention.query_norm = base.layer.attention.key_norm = {NormKind::rms, base.epsilon};
+    const bool is_today = config.values.root().find("num_local_experts").has_value();
+    MixtureSpec mixture = read_mixture(reader, base.spec,
+                                       {{is_today ? "num_local_experts" : "num_experts", kGgufExperts},
+                                        {"num_experts_per_tok", kGgufTopK},
+                                        {"moe_intermediate_size", kGgufWidth}});
+    // GGUF does not state it: llama.cpp renormalises Qwen3 always and Qwen2 never.
+    mixture.router.policy.renormalise =
+        reader.boolean({"norm_topk_prob", "expert_weights_norm"}, reader.is_gguf() && !is_qwen2);
+    if (is_qwen2) {
+        mixture.experts.shared_width =
+            reader.integer({"shared_expert_intermediate_size", "expert_shared_feed_forward_length"}, 0);
+        mixture.experts.is_shared_weighed = mixture.experts.shared_width > 0;
+    }
+    const std::int64_t step = reader.integer({"decoder_sparse_step", ""}, 1);
+    const std::vector<std::int64_t> dense = dense_layers(reader);
+    // A window is configured but off in every published file.
+    reader.only({"use_sliding_window", ""}, {"false"});
+    reader.ignore({"sliding_window", "max_window_layers", "qkv_bias"});
+    MIXTURA_RETURN_IF_ERROR(reader.status());
+
+    Architecture out;
+    out.spec = std::move(base.spec);
+    for (std::int64_t l = 0; l < base.layer_count; ++l) {
+        const bool is_listed = std::find(dense.begin(), dense.end(), l) != dense.end();
+        bool is_sparse = !is_listed && step > 0 && (l + 1) % step == 0;
+        if (reader.is_gguf()) is_sparse = index.find(text("blk.", l, ".ffn_gate_inp.weight")) != nullptr;
+        out.spec.layers.push_back(base.layer);
+        if (is_sparse) out.spec.layers.back().mixture = mixture;
+    }
+    out.map = reader.is_gguf() ? gguf_map(index, out.spec) : hub_llama_map(index, out.spec, base.is_tied);
+    for (std::size_t l = 0; !reader.is_gguf() && l < out.map.layers.size(); ++l) {
+        if (!out.spec.layers[l].mixture) continue;
+        HubMixtureNames parts;
+        if (mixture.experts.is_shared_weighed) {
+            parts.shared = "shared_expert";
+            parts.shared_gate = "shared_expert_gate";
+        }
+        out.map.layers[l].mixture =
+            hub_mixture({index}, text("model.layers.", l, ".mlp."), *out.spec.layers[l].mixture, parts);
+    }
+    out.warnings = reader.unread_warnings();
+    return out;
+}
+
+}  // namespace mixtura
