@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <random>
 
 #include "cli/commands.hpp"
@@ -29,6 +30,7 @@ struct Options {
     std::vector<std::int64_t> batch_sizes;
     int repeat_count = 3;
     bool as_json = false;
+    bool has_profile = false;
 };
 
 // As the peer script has them: what each sequence of a batch holds before the clock starts, and the steps timed.
@@ -69,16 +71,17 @@ class Bench {
         for (const std::int64_t sequences : options_.batch_sizes) {
             if (status.is_ok()) status = batched_decode(sequences);
         }
-        if (status.is_ok() && !options_.as_json) print(table(rows_, "1234"));
+        if (status.is_ok() && !options_.as_json) print(profiles_ + table(rows_, "1234"));
         return status;
     }
 
   private:
-    GenerationOptions generation_options(std::int64_t context_tokens) const {
+    GenerationOptions generation_options(std::int64_t context_tokens) {
         GenerationOptions how;
         how.thread_count = options_.compute.thread_count;
         how.cache_dtype = options_.compute.cache_dtype;
         how.context_tokens = context_tokens;
+        if (options_.has_profile) how.op_times = &op_times_;
         return how;
     }
 
@@ -98,6 +101,7 @@ class Bench {
         std::vector<double> seconds;
         for (int i = 0; i <= options_.repeat_count; ++i) {
             if (Status status = prepare(); !status.is_ok()) return status;
+            op_times_ = {};
             const auto begin = std::chrono::steady_clock::now();
             if (Status status = timed(); !status.is_ok()) return status;
             if (i > 0)
@@ -108,6 +112,7 @@ class Bench {
         result.tokens_per_s = static_cast<double>(tokens) / median;
         result.run_count = options_.repeat_count;
         report(result);
+        if (options_.has_profile) report_profile(result);
         return {};
     }
 
@@ -188,8 +193,39 @@ class Bench {
         print(line.dump() + "\n");
     }
 
+    // Of the last run: where its time went, the longest first.
+    void report_profile(const Measured& result) {
+        const double total = op_times_.total_seconds();
+        std::vector<std::size_t> order(kOpCount);
+        std::iota(order.begin(), order.end(), 0);
+        std::stable_sort(order.begin(), order.end(),
+                         [&](std::size_t a, std::size_t b) { return op_times_.seconds[a] > op_times_.seconds[b]; });
+        std::vector<std::vector<std::string>> rows{{result.test, "ms a step", "share"}};
+        const auto number = [](double value, int digits) {
+            char text[64];
+            const auto [end, failure] =
+                std::to_chars(text, text + sizeof text, value, std::chars_format::fixed, digits);
+            return std::string(text, end);
+        };
+        for (const std::size_t op : order) {
+            if (op_times_.seconds[op] <= 0) continue;
+            const double ms = op_times_.seconds[op] * 1000 / static_cast<double>(op_times_.steps);
+            rows.push_back({std::string(op_name(static_cast<Op>(op))), number(ms, 3),
+                            number(100 * op_times_.seconds[op] / total, 1) + " %"});
+        }
+        if (options_.as_json) {
+            nlohmann::ordered_json line = {{"profile", result.test}, {"steps", op_times_.steps}};
+            for (const std::size_t op : order) line[std::string(op_name(static_cast<Op>(op)))] = op_times_.seconds[op];
+            print(line.dump() + "\n");
+        } else {
+            profiles_ += table(rows, "12") + "\n";
+        }
+    }
+
     const Model& model_;
     const Options& options_;
+    OpTimes op_times_;
+    std::string profiles_;
     std::size_t vocabulary_ = 0;
     std::vector<std::vector<std::string>> rows_{{"test", "tokens", "sequences", "tokens/s", "threads"}};
 };
@@ -220,6 +256,7 @@ void add_bench(CLI::App& app, int& exit_code) {
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
     command->add_flag("--json", options->as_json, "one JSON object a test and line");
+    command->add_flag("--profile", options->has_profile, "where the time of the last run went, by operation");
     command->callback([options, &exit_code] { exit_code = bench(*options); });
 }
 

@@ -37,8 +37,8 @@ struct TemplateLimits {
     std::uint64_t steps_max = 5'000'000;        // evaluated nodes, and 64 bytes of text or one element handled
     std::size_t output_bytes_max = 16U << 20;   // of the prompt
     std::size_t memory_bytes_max = 256U << 20;  // everything the rendering allocates; at most 1 GiB counts
-    // Nested evaluations, at most 4000 count: one takes about 300 bytes of stack.  A macro that calls itself takes four to
-    // ten of them.
+    // Nested evaluations, at most 4000 count: one takes about 300 bytes of stack.  A macro that calls itself takes four
+    // to ten of them.
     std::size_t depth_max = 1000;
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <mixtura/model.hpp>
+#include <mixtura/op_times.hpp>
 
 #include <functional>
 #include <memory>
@@ -19,6 +20,7 @@ struct GenerationOptions {
     std::int64_t context_tokens = 0;  // longest sequence; 0: the model's own context
     DType cache_dtype = DType::f16;   // of keys and values: f32, f16 or bf16
     std::int64_t step_tokens = 512;   // most tokens computed at once; takes memory, changes no bit
+    OpTimes* op_times = nullptr;      // gets the time of every step added; borrowed for the object's life
 };
 
 struct FeedOptions {

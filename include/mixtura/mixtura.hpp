@@ -1,6 +1,7 @@
 // Everything of mixtura's C++ interface.  Source-stable within a minor version; the C interface is the one with an ABI.
 #pragma once
 
+#include <mixtura/version.h>
 #include <mixtura/batch.hpp>
 #include <mixtura/chat.hpp>
 #include <mixtura/chat_template.hpp>
@@ -8,9 +9,9 @@
 #include <mixtura/generation.hpp>
 #include <mixtura/kv_cache.hpp>
 #include <mixtura/model.hpp>
+#include <mixtura/op_times.hpp>
 #include <mixtura/router.hpp>
 #include <mixtura/sampler.hpp>
 #include <mixtura/status.hpp>
 #include <mixtura/tokenizer.hpp>
 #include <mixtura/types.hpp>
-#include <mixtura/version.h>

@@ -132,13 +132,14 @@ std::uint64_t ForwardPass::scratch_bytes(const ModelSpec& spec, std::int64_t row
 }
 
 Result<ForwardPass> ForwardPass::create(std::shared_ptr<const ModelCore> core, std::int64_t rows_max,
-                                        const Backend* backend) noexcept {
+                                        const Backend* backend, OpTimes* op_times) noexcept {
     return without_exceptions([&]() -> Result<ForwardPass> {
         const FpEnvironment guard;  // slopes
         ForwardPass pass;
         pass.core_ = std::move(core);
         pass.kernels_ = (backend != nullptr ? backend : pass.core_->backend)->table;
         pass.rows_max_ = rows_max;
+        pass.clock_ = OpClock(op_times);
         const ModelSpec& spec = pass.core_->spec;
         MIXTURA_ASSIGN_OR_RETURN(
             pass.buffer_, AlignedBuffer::allocate(scratch_bytes(spec, rows_max) - mixture_bytes(spec, rows_max)));
@@ -218,11 +219,13 @@ void ForwardPass::add_to_hidden(const LayerSpec& layer, const float* x, std::int
     const std::int64_t width = core_->spec.hidden_size;
     if (layer.residual_scale == 1.0F) {
         add(*kernels_, threads, {scratch_.hidden, width}, {x, width}, rows, width, {scratch_.hidden, width});
+        clock_.lap(Op::residual);
         return;
     }
     parallel_for(threads, rows, [&](std::int64_t row, int) noexcept {
         kernels_->add_scaled(x + row * width, layer.residual_scale, width, scratch_.hidden + row * width);
     });
+    clock_.lap(Op::residual);
 }
 
 void ForwardPass::dense_part(std::size_t l, std::int64_t rows, ParallelFor& threads) noexcept {
@@ -231,6 +234,7 @@ void ForwardPass::dense_part(std::size_t l, std::int64_t rows, ParallelFor& thre
     const LayerWeights& weights = core_->weights.layers[l];
     const std::int64_t width = layer.ffn.width;
     norm(layer.ffn_norm, weights.ffn_norm, scratch_.hidden, rows, core_->spec.hidden_size, scratch_.normed, threads);
+    clock_.lap(Op::norm);
     linear(weights.up, scratch_.normed, rows, scratch_.up, threads, false);
     if (layer.ffn.is_gated) {
         linear(weights.gate, scratch_.normed, rows, scratch_.gate, threads, reads_blocks(weights.up.weight.dtype));
@@ -240,6 +244,7 @@ void ForwardPass::dense_part(std::size_t l, std::int64_t rows, ParallelFor& thre
         activate(kernels, threads, layer.ffn.activation.kind, {scratch_.up, width}, rows, width, {scratch_.up, width});
     }
     linear(weights.down, scratch_.up, rows, scratch_.normed, threads, false);
+    clock_.lap(Op::dense);
     add_to_hidden(layer, scratch_.normed, rows, threads);
 }
 
@@ -251,14 +256,17 @@ Status ForwardPass::mixture_part(std::size_t l, const Step& step, ParallelFor& t
     const MixtureSpec& mixture = *layer.mixture;
     const auto rows = static_cast<std::int64_t>(step.tokens.size());
     norm(layer.ffn_norm, weights.ffn_norm, scratch_.hidden, rows, core_->spec.hidden_size, scratch_.normed, threads);
+    clock_.lap(Op::norm);
     gate_logits(kernels, threads, mixture.router, weights.router, scratch_.normed, rows, scratch_.inner,
                 scratch_.router);
     MIXTURA_RETURN_IF_ERROR(choose_experts(kernels, threads, mixture.router.policy, mixture.router.expert_count,
                                            weights.router.selection_bias, scratch_.router, rows, {}, plan_));
     for (const std::int64_t row : plan_.non_finite_tokens) add_failure(step, row, static_cast<std::int64_t>(l), failed);
     if (step.on_route) step.on_route(static_cast<std::int64_t>(l), plan_);
+    clock_.lap(Op::router);
     run_mixture(kernels, threads, mixture.experts, weights.mixture(), scratch_.normed, plan_, mixture_scratch_,
                 scratch_.mixed);
+    clock_.lap(Op::experts);
     add_to_hidden(layer, scratch_.mixed, rows, threads);
     return {};
 }
@@ -274,6 +282,7 @@ void ForwardPass::find_non_finite(std::int64_t layer, const Step& step, Parallel
     for (std::int64_t row = 0; row < rows; ++row) {
         if (bad_rows_[static_cast<std::size_t>(row)] != 0) add_failure(step, row, layer, failed);
     }
+    clock_.lap(Op::check);
 }
 
 Status ForwardPass::run(const Step& step, KVCache& cache, ParallelFor& threads, std::span<float> logits,
@@ -304,7 +313,9 @@ Status ForwardPass::run(const Step& step, KVCache& cache, ParallelFor& threads, 
         }
     }
     ready_rope_ = -1;
+    clock_.begin();
     embed(step, threads);
+    clock_.lap(Op::embedding);
     const auto report = [&](std::size_t layer, const float* hidden) {
         if (step.on_hidden)
             step.on_hidden(static_cast<std::int64_t>(layer),
@@ -341,6 +352,7 @@ Status ForwardPass::run(const Step& step, KVCache& cache, ParallelFor& threads, 
         if (!is_finite_row(row, spec.vocabulary_size))
             add_failure(step, step.logit_rows[static_cast<std::size_t>(i)], count, failed);
     }
+    clock_.lap(Op::head);
     return {};
 }
 

@@ -12,6 +12,7 @@
 #include "experts/mixture.hpp"
 #include "memory/aligned_buffer.hpp"
 #include "model/core.hpp"
+#include "observe/op_clock.hpp"
 #include "parallel/parallel_for.hpp"
 
 namespace mixtura {
@@ -47,9 +48,9 @@ struct Step {
 class ForwardPass {
   public:
     // At most `rows_max` rows a step; the scratch memory for them is taken here.  `backend`: another than the core's
-    // own.
+    // own.  `op_times`, borrowed: gets the time of every step added.
     static Result<ForwardPass> create(std::shared_ptr<const ModelCore> core, std::int64_t rows_max,
-                                      const Backend* backend = nullptr) noexcept;
+                                      const Backend* backend = nullptr, OpTimes* op_times = nullptr) noexcept;
 
     // Bytes of scratch that create() takes.
     static std::uint64_t scratch_bytes(const ModelSpec& spec, std::int64_t rows_max) noexcept;
@@ -90,6 +91,7 @@ class ForwardPass {
     std::shared_ptr<const ModelCore> core_;
     const KernelTable* kernels_ = nullptr;
     std::int64_t rows_max_ = 0;
+    OpClock clock_;
     AlignedBuffer buffer_;
     Scratch scratch_{};
     MixtureScratch mixture_scratch_;

@@ -80,6 +80,7 @@ void ForwardPass::grouped_inputs(std::size_t l, const Step& step, ParallelFor& t
         linear(*linear_weights, scratch_.normed, rows, out, threads, is_quantised);
         is_quantised = is_quantised || reads_blocks(linear_weights->weight.dtype);
     }
+    clock_.lap(Op::projection);
     const auto normalise = [&] {
         const std::int64_t query_parts = spec.norm_spans_heads ? 1 : spec.query_heads,
                            key_parts = spec.norm_spans_heads ? 1 : spec.kv_heads;
@@ -109,6 +110,7 @@ void ForwardPass::grouped_inputs(std::size_t l, const Step& step, ParallelFor& t
             kernels_->scale(query, factor, query_width, query);
         });
     }
+    clock_.lap(Op::rotation);
 }
 
 // Into latent [T, heads, rank + rope], the queries as the latent rows see them, and key [T, rank + rope], those rows.
@@ -145,6 +147,7 @@ void ForwardPass::latent_inputs(std::size_t l, const Step& step, ParallelFor& th
             std::copy(from, from + latent.rope_width, scratch_.latent + (row * heads + h) * row_width + latent.rank);
         }
     });
+    clock_.lap(Op::projection);
 }
 
 // The cache takes this step's rows, then every query sees what it may; mixed [T, heads, value_width].
@@ -186,9 +189,11 @@ Status ForwardPass::attend(std::size_t l, const Step& step, KVCache& cache, Para
         sequences.push_back({view.block_table.data(), part.first_row, part.row_count, part.first_position,
                              part.first_position + part.row_count});
     }
+    clock_.lap(Op::cache);
     const float* queries = is_latent ? scratch_.latent : scratch_.query;
     attention(*kernels_, threads, shape, paged, sequences, {queries, shape.query_heads * shape.key_width},
               {scratch_.mixed, shape.query_heads * shape.value_width});
+    clock_.lap(Op::attention);
     return {};
 }
 
@@ -200,9 +205,11 @@ Status ForwardPass::attention_part(std::size_t l, const Step& step, KVCache& cac
     const auto rows = static_cast<std::int64_t>(step.tokens.size());
     norm(layer.attention_norm, weights.attention_norm, scratch_.hidden, rows, model.hidden_size, scratch_.normed,
          threads);
+    clock_.lap(Op::norm);
     if (spec.position == PositionKind::rope && ready_rope_ != spec.rope) {
         rotations(model.ropes[static_cast<std::size_t>(spec.rope)], step, threads);
         ready_rope_ = spec.rope;
+        clock_.lap(Op::rotation);
     }
     if (spec.is_latent())
         latent_inputs(l, step, threads);
@@ -217,6 +224,7 @@ Status ForwardPass::attention_part(std::size_t l, const Step& step, KVCache& cac
         mixed = scratch_.query;
     }
     linear(weights.output, mixed, rows, scratch_.normed, threads, false);
+    clock_.lap(Op::output);
     add_to_hidden(layer, scratch_.normed, rows, threads);
     return {};
 }

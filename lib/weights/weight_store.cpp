@@ -314,6 +314,9 @@ void hand_out_views(const std::vector<Job>& jobs) {
     }
 }
 
+// Matrices that are bound one behind another (an expert's gate, up and down; a layer) lie so in memory.
+constexpr std::uint64_t kArenaBytes = 256 << 20, kLineBytes = AlignedBuffer::kAlignmentBytes;
+
 }  // namespace
 
 Result<std::vector<std::uint64_t>> WeightStore::predicted_bytes(const WeightIndex& index,
@@ -324,17 +327,35 @@ Result<std::vector<std::uint64_t>> WeightStore::predicted_bytes(const WeightInde
     return bytes;
 }
 
+template <class Jobs>
+Status WeightStore::place(Jobs& jobs) {
+    for (auto first = jobs.begin(); first != jobs.end();) {
+        std::uint64_t bytes = 0;
+        auto last = first;
+        for (; last != jobs.end(); ++last) {
+            const std::uint64_t more =
+                last->same_as ? 0 : (last->memory_bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
+            if (bytes > 0 && bytes + more > kArenaBytes) break;
+            bytes += more;
+        }
+        MIXTURA_ASSIGN_OR_RETURN(AlignedBuffer arena, AlignedBuffer::allocate(bytes));
+        std::byte* next = arena.data();
+        for (; first != last; ++first) {
+            if (first->same_as) continue;
+            first->memory = next;
+            next += (first->memory_bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
+            size_bytes_ += first->memory_bytes;
+        }
+        buffers_.push_back(std::move(arena));
+    }
+    return {};
+}
+
 Result<WeightStore> WeightStore::load(const WeightIndex& index, const std::vector<WeightBinding>& bindings,
                                       ParallelFor& threads, const LoadProgress& progress) {
     MIXTURA_ASSIGN_OR_RETURN(std::vector<Job> jobs, make_jobs(index, bindings));
     WeightStore store;
-    for (Job& job : jobs) {
-        if (job.same_as) continue;
-        MIXTURA_ASSIGN_OR_RETURN(AlignedBuffer buffer, AlignedBuffer::allocate(job.memory_bytes));
-        job.memory = buffer.data();
-        store.size_bytes_ += job.memory_bytes;
-        store.buffers_.push_back(std::move(buffer));
-    }
+    MIXTURA_RETURN_IF_ERROR(store.place(jobs));
     const std::vector<Piece> pieces = make_pieces(jobs);
     // Rounds of a few pieces a thread: between them the calling thread reports progress and may be told to stop.
     const auto round = static_cast<std::size_t>(threads.thread_count()) * 4;

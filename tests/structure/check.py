@@ -31,7 +31,7 @@ PUBLIC_ROOM = {
     "version.h": "base", "status.hpp": "base", "types.hpp": "base", "checkpoint.hpp": "formats", "tokenizer.hpp": "tokenizer",
     "chat_template.hpp": "tokenizer", "sampler.hpp": "sampler", "kv_cache.hpp": "cache", "router.hpp": "router",
     "expert_pool.hpp": "experts", "model.hpp": "model", "chat.hpp": "engine", "generation.hpp": "engine",
-    "batch.hpp": "engine", "mixtura.hpp": "engine",
+    "batch.hpp": "engine", "op_times.hpp": "observe", "mixtura.hpp": "engine",
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 
