@@ -75,10 +75,10 @@ struct RouterTensor {
     DType dtype = DType::f32;
 };
 struct RouterWeights {
-    RouterTensor gate;            // [E, H]; of a two-layer gate [E, gate_width]
-    RouterTensor inner_gate;      // two-layer gate only: [gate_width, H]
-    RouterTensor gate_bias;       // [E], added to the logits; data nullptr: none
-    RouterTensor selection_bias;  // [E], added to the scores for the choice, never in a weight; nullptr: none
+    RouterTensor gate = {};            // [E, H]; of a two-layer gate [E, gate_width]
+    RouterTensor inner_gate = {};      // two-layer gate only: [gate_width, H]
+    RouterTensor gate_bias = {};       // [E], added to the logits; data nullptr: none
+    RouterTensor selection_bias = {};  // [E], added to the scores for the choice, never in a weight; nullptr: none
 };
 
 struct RouteCounters {
