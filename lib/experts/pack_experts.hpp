@@ -1,0 +1,24 @@
+// Bare tensors into the layout the kernels read: an expert's matrices and biases one behind the other, a page each
+// expert, every part on a cache line.  ExpertPool::create calls it.
+#pragma once
+
+#include <mixtura/expert_pool.hpp>
+
+#include <vector>
+
+#include "experts/mixture.hpp"
+#include "memory/aligned_buffer.hpp"
+
+namespace mixtura {
+
+struct PackedExperts {
+    AlignedBuffer memory;
+    std::vector<ExpertView> experts;
+    ExpertView shared;
+    PackedMatrix shared_gate;
+};
+
+// INVALID_ARGUMENT for sizes out of bounds or a matrix missing, UNSUPPORTED, OUT_OF_HOST_MEMORY; see expert_pool.hpp.
+Result<PackedExperts> pack_experts(const ExpertWeights& weights, const ExpertSpec& spec);
+
+}  // namespace mixtura
