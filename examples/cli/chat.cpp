@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/expert_map.hpp"
 #include "cli/forecast.hpp"
 #include "cli/format.hpp"
 #include "cli/generate_options.hpp"
@@ -35,6 +36,7 @@ constexpr const char* kHelp =
     "  /save FILE     write the conversation as JSON\n"
     "  /load FILE     read one back\n"
     "  /stats         figures of the last answer\n"
+    "  /experts       which experts the last answer went through, layer by layer\n"
     "  /exit          leave (Ctrl-D too); Ctrl-C stops an answer\n";
 
 // --set NAME=VALUE as the template's variables: VALUE is JSON where it reads as JSON (true, 3, [..]), else text.
@@ -160,6 +162,8 @@ class Session {
             (void)show(chat_.regenerate(streaming()));
         else if (name == "/stats")
             print(has_last_ ? "  " + figures(last_) + "\n" : "  nothing was answered yet\n");
+        else if (name == "/experts")
+            print(expert_map(chat_.generation().expert_load(), map_style()));
         else if (name == "/save" || name == "/load")
             file_command(name, argument);
         else
