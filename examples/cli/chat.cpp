@@ -9,7 +9,6 @@
 
 #include "cli/commands.hpp"
 #include "cli/expert_map.hpp"
-#include "cli/forecast.hpp"
 #include "cli/format.hpp"
 #include "cli/generate_options.hpp"
 #include "cli/interrupt.hpp"
@@ -131,7 +130,7 @@ class Session {
     std::string figures(const GenerationResult& result) const {
         const auto forecast = Model::forecast(chat_.generation().model().path(), 1);
         return speed_text(result) +
-               (forecast ? ", " + human_count(parameters_per_token(*forecast)) + " active parameters" : "");
+               (forecast ? ", " + human_count(forecast->token.multiplied_parameters) + " active parameters" : "");
     }
 
     void start_over(const std::string& system) {
