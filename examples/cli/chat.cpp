@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
-#include "cli/forecast.hpp"
+#include "cli/expert_map.hpp"
 #include "cli/format.hpp"
 #include "cli/generate_options.hpp"
 #include "cli/interrupt.hpp"
@@ -35,6 +35,7 @@ constexpr const char* kHelp =
     "  /save FILE     write the conversation as JSON\n"
     "  /load FILE     read one back\n"
     "  /stats         figures of the last answer\n"
+    "  /experts       which experts the last answer went through, layer by layer\n"
     "  /exit          leave (Ctrl-D too); Ctrl-C stops an answer\n";
 
 // --set NAME=VALUE as the template's variables: VALUE is JSON where it reads as JSON (true, 3, [..]), else text.
@@ -129,7 +130,7 @@ class Session {
     std::string figures(const GenerationResult& result) const {
         const auto forecast = Model::forecast(chat_.generation().model().path(), 1);
         return speed_text(result) +
-               (forecast ? ", " + human_count(parameters_per_token(*forecast)) + " active parameters" : "");
+               (forecast ? ", " + human_count(forecast->token.multiplied_parameters) + " active parameters" : "");
     }
 
     void start_over(const std::string& system) {
@@ -160,6 +161,8 @@ class Session {
             (void)show(chat_.regenerate(streaming()));
         else if (name == "/stats")
             print(has_last_ ? "  " + figures(last_) + "\n" : "  nothing was answered yet\n");
+        else if (name == "/experts")
+            print(expert_map(chat_.generation().expert_load(), map_style()));
         else if (name == "/save" || name == "/load")
             file_command(name, argument);
         else

@@ -11,17 +11,10 @@ std::uint64_t total_bytes(const MemoryForecast& forecast) {
     return forecast.weight_bytes + forecast.cache_bytes + forecast.scratch_bytes;
 }
 
-}  // namespace
+// "214 M (214,135,488)"
+std::string both(std::uint64_t count) { return human_count(count) + " (" + grouped(count) + ")"; }
 
-// Numbers that one token is multiplied with: all but the tables of which it reads one row.  A head that shares its
-// numbers with such a table has a role of its own, so it counts.
-std::uint64_t parameters_per_token(const MemoryForecast& forecast) {
-    std::uint64_t sum = 0;
-    for (const RoleMemory& role : forecast.roles) {
-        if (role.role != "token_embedding" && role.role != "position_embedding") sum += role.parameter_count;
-    }
-    return sum;
-}
+}  // namespace
 
 std::string forecast_text(const Result<MemoryForecast>& forecast) {
     if (!forecast) return "\n  no forecast: " + printable(forecast.status().message()) + "\n";
@@ -31,14 +24,17 @@ std::string forecast_text(const Result<MemoryForecast>& forecast) {
                         printable(role.role)});
     }
     std::string out = "\n" + table(rows, "012");
-    const std::uint64_t used = parameters_per_token(*forecast);
+    const TokenCost& token = forecast->token;
     rows = {{"one token, one context", ""},
-            {"parameters a token uses", human_count(used) + " (" + grouped(used) + ")"},
+            {"parameters multiplied", both(token.multiplied_parameters)},
+            {"weights read", human_bytes(token.read_bytes)},
             {"context", grouped(static_cast<std::uint64_t>(forecast->context_tokens)) + " tokens"},
             {"weights", human_bytes(forecast->weight_bytes)},
             {"keys and values", human_bytes(forecast->cache_bytes)},
             {"scratch", human_bytes(forecast->scratch_bytes)},
             {"memory in all", human_bytes(total_bytes(*forecast))}};
+    if (token.routed_parameters > 0)
+        rows.insert(rows.begin() + 1, {"parameters of its experts", both(token.routed_parameters)});
     return out + "\n" + table(rows, "");
 }
 
@@ -48,11 +44,15 @@ void add_forecast(const Result<MemoryForecast>& forecast, nlohmann::ordered_json
         out["memory_error"] = forecast.status().message();
         return;
     }
-    nlohmann::ordered_json memory = {
-        {"context_tokens", forecast->context_tokens}, {"weight_bytes", forecast->weight_bytes},
-        {"cache_bytes", forecast->cache_bytes},       {"scratch_bytes", forecast->scratch_bytes},
-        {"total_bytes", total_bytes(*forecast)},      {"parameters_per_token", parameters_per_token(*forecast)},
-        {"roles", nlohmann::ordered_json::array()}};
+    nlohmann::ordered_json memory = {{"context_tokens", forecast->context_tokens},
+                                     {"weight_bytes", forecast->weight_bytes},
+                                     {"cache_bytes", forecast->cache_bytes},
+                                     {"scratch_bytes", forecast->scratch_bytes},
+                                     {"total_bytes", total_bytes(*forecast)},
+                                     {"routed_parameters_per_token", forecast->token.routed_parameters},
+                                     {"parameters_per_token", forecast->token.multiplied_parameters},
+                                     {"bytes_per_token", forecast->token.read_bytes},
+                                     {"roles", nlohmann::ordered_json::array()}};
     for (const RoleMemory& role : forecast->roles) {
         memory["roles"].push_back({{"role", role.role},
                                    {"tensor_count", role.tensor_count},

@@ -8,9 +8,6 @@
 
 namespace mixtura::cli {
 
-// Active parameters: the numbers one token is multiplied with.
-std::uint64_t parameters_per_token(const MemoryForecast& forecast);
-
 // For people.  A model that this version cannot compute with gets one line that says why.
 std::string forecast_text(const Result<MemoryForecast>& forecast);
 

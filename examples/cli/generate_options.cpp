@@ -126,7 +126,7 @@ std::string default_model_path() {
     const char* home = std::getenv("HOME");
     const std::string folder =
         cache != nullptr && *cache != '\0' ? std::string(cache) : std::string(home != nullptr ? home : "") + "/.cache";
-    return folder + "/mixtura/SmolLM2-135M-Instruct.Q4_1.gguf";
+    return folder + "/mixtura/SmolLM2-8x135M-Instruct.Q8_0.gguf";
 }
 
 std::string speed_text(const GenerationResult& result) {

@@ -9,14 +9,6 @@
 namespace mixtura::cli {
 namespace {
 
-bool wants_colour() {
-    // no-color.org: any value but the empty one turns colour off.
-    const char* no_colour = std::getenv("NO_COLOR");
-    const char* terminal = std::getenv("TERM");
-    return ::isatty(STDOUT_FILENO) == 1 && (no_colour == nullptr || *no_colour == '\0') && terminal != nullptr &&
-           std::string_view(terminal) != "dumb";
-}
-
 void write_line(std::FILE* stream, std::string_view prefix, std::string_view sentence) {
     std::string line(prefix);
     line += sentence;
@@ -47,6 +39,14 @@ int complain(std::string_view sentence) {
 int complain(const Status& status) { return complain(status.message()); }
 
 void warn(std::string_view sentence) { write_line(stderr, "mixtura: warning: ", sentence); }
+
+bool wants_colour() {
+    // no-color.org: any value but the empty one turns colour off.
+    const char* no_colour = std::getenv("NO_COLOR");
+    const char* terminal = std::getenv("TERM");
+    return ::isatty(STDOUT_FILENO) == 1 && (no_colour == nullptr || *no_colour == '\0') && terminal != nullptr &&
+           std::string_view(terminal) != "dumb";
+}
 
 std::string bold(std::string_view text) {
     static const bool is_coloured = wants_colour();

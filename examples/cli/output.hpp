@@ -28,7 +28,10 @@ int complain(const Status& status);
 // A warning on stderr, which changes no exit code.
 void warn(std::string_view sentence);
 
-// `text` in bold where stdout is a terminal and neither NO_COLOR nor TERM=dumb says otherwise.
+// Stdout is a terminal, and neither NO_COLOR nor TERM=dumb says otherwise.
+bool wants_colour();
+
+// `text` in bold where wants_colour().
 std::string bold(std::string_view text);
 
 }  // namespace mixtura::cli

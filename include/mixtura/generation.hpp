@@ -4,6 +4,7 @@
 
 #include <mixtura/model.hpp>
 #include <mixtura/op_times.hpp>
+#include <mixtura/router.hpp>
 
 #include <functional>
 #include <memory>
@@ -29,6 +30,15 @@ struct FeedOptions {
     // hidden [T, H] of the step's tokens, the first at `position`, before layer `layer`; layer = layer count: after the
     // final norm.  Called in layer order for each step.
     std::function<void(std::int64_t position, std::int64_t layer, std::span<const float> hidden)> on_hidden = {};
+    // Where the step's tokens, the first at `position`, went in mixture layer `layer`; the plan is valid during the
+    // call.  Called in layer order for each step; dense layers have none.
+    std::function<void(std::int64_t position, std::int64_t layer, const RoutePlan& plan)> on_route = {};
+};
+
+// How often each layer chose each expert.
+struct ExpertLoad {
+    std::int64_t token_count = 0;                        // tokens counted
+    std::vector<std::vector<std::int64_t>> layers = {};  // [L] of [E] choices; of [0] for a dense layer, or no token
 };
 
 // One token of an answer.
@@ -74,6 +84,10 @@ class Generation {
     // Afterwards the sequence holds the prompt and the answer.  Errors: as feed() and Sampler::sample; UNSUPPORTED for
     // stop strings without a tokenizer.
     Result<GenerationResult> generate(const GenerationRequest& request) noexcept;
+
+    // Of the last generate(): where its answer's tokens went.  The answer's last token counts only once it has been fed
+    // for another.  Valid until the next call.
+    const ExpertLoad& expert_load() const noexcept;
 
     // Ends the feed() or generate() that runs, at the next token or step: an answer ends with FinishReason::cancelled.
     // Threads: any-thread, and from a signal handler.

@@ -24,15 +24,25 @@ struct ModelOptions {
 
 // Weights of one role over all layers, as they will lie in memory.
 struct RoleMemory {
-    std::string role;  // "layers.#.ffn.up.weight"
+    std::string role;  // "layers.#.ffn.up.weight", "layers.#.experts.up.weight"
     std::uint64_t tensor_count = 0;
     std::uint64_t parameter_count = 0;  // numbers in them; a tensor that two roles read counts for both
     std::uint64_t size_bytes = 0;
 };
 
+// What one token has to do with the weights, three ways.
+struct TokenCost {
+    std::uint64_t routed_parameters = 0;      // of the experts chosen for it, over all layers; shared ones apart
+    std::uint64_t multiplied_parameters = 0;  // all it is multiplied with: these, and everything but embedding tables
+    // Of weights as they lie in memory, one row of each embedding table included; keys and values come on top.  At
+    // most: experts that share a matrix count as if each had its own.
+    std::uint64_t read_bytes = 0;
+};
+
 // What opening a model and a context will take, from its headers alone.
 struct MemoryForecast {
     std::vector<RoleMemory> roles;
+    TokenCost token;
     std::uint64_t weight_bytes = 0;   // sum of the roles
     std::uint64_t cache_bytes = 0;    // keys and values of one sequence of `context_tokens`
     std::uint64_t scratch_bytes = 0;  // of a forward pass

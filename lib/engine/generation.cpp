@@ -104,6 +104,8 @@ Status Generation::State::feed_step(std::span<const TokenId> part, bool is_last,
         step.on_hidden = [&](std::int64_t layer, std::span<const float> hidden) {
             feed.on_hidden(position, layer, hidden);
         };
+    if (feed.on_route)
+        step.on_route = [&](std::int64_t layer, const RoutePlan& plan) { feed.on_route(position, layer, plan); };
     std::vector<NonFinite> failed;
     MIXTURA_RETURN_IF_ERROR(pass.run(step, cache, *threads, computed, failed));
     if (!failed.empty()) return not_finite(failed[0], static_cast<std::int64_t>(spec.layers.size()));
@@ -171,6 +173,12 @@ Result<std::int64_t> Generation::State::reuse(std::span<const TokenId> prompt) {
     return std::int64_t{0};
 }
 
+void Generation::State::count_route(std::int64_t layer, const RoutePlan& plan) {
+    std::vector<std::int64_t>& counts = load.layers[static_cast<std::size_t>(layer)];
+    counts.resize(static_cast<std::size_t>(plan.experts));
+    for (std::size_t e = 0; e < counts.size(); ++e) counts[e] += plan.offsets[e + 1] - plan.offsets[e];
+}
+
 Result<GenerationResult> Generation::State::generate(const GenerationRequest& request) {
     const ModelSpec& spec = model.state()->core->spec;
     if (request.prompt.empty())
@@ -193,6 +201,10 @@ Result<GenerationResult> Generation::State::generate(const GenerationRequest& re
         return error(StatusCode::unsupported,
                      "stop strings need a tokenizer, and this model has none: ", model.tokenizer().status().message());
     }
+
+    load = {0, std::vector<std::vector<std::int64_t>>(spec.layers.size())};
+    FeedOptions counted;
+    counted.on_route = [&](std::int64_t, std::int64_t layer, const RoutePlan& plan) { count_route(layer, plan); };
 
     const auto begin = std::chrono::steady_clock::now();
     GenerationResult result;
@@ -232,10 +244,12 @@ Result<GenerationResult> Generation::State::generate(const GenerationRequest& re
             result.reason = FinishReason::context_full;
             break;
         }
-        if (Status status = feed({&sampled.token, 1}, {}); !status.is_ok()) {
+        if (Status status = feed({&sampled.token, 1}, counted); !status.is_ok()) {
             if (status.code() != StatusCode::cancelled) return status;
             result.reason = FinishReason::cancelled;
+            break;
         }
+        ++load.token_count;
     }
     // What a decoder or a possible stop string held back.
     std::string_view last;
@@ -269,6 +283,7 @@ Result<GenerationResult> Generation::generate(const GenerationRequest& request) 
 void Generation::cancel() noexcept { state_->is_cancelled->store(true, std::memory_order_relaxed); }
 
 std::span<const float> Generation::logits() const noexcept { return state_->logits; }
+const ExpertLoad& Generation::expert_load() const noexcept { return state_->load; }
 std::span<const TokenId> Generation::tokens() const noexcept { return state_->tokens; }
 std::uint64_t Generation::cache_bytes() const noexcept { return state_->cache.memory().bytes_held; }
 std::uint64_t Generation::scratch_bytes() const noexcept {

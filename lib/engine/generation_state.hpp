@@ -24,6 +24,7 @@ struct Generation::State {
     SequenceId sequence{};
     std::vector<TokenId> tokens = {};  // of the sequence; their keys and values are in the cache
     std::vector<float> logits = {};    // [V] of the last of them, or empty
+    ExpertLoad load = {};              // of the last answer
     // Lock-free, so that a signal handler may set it.
     std::unique_ptr<std::atomic<bool>> is_cancelled = std::make_unique<std::atomic<bool>>(false);
 
@@ -33,6 +34,7 @@ struct Generation::State {
     Status restart();
     Result<std::int64_t> reuse(std::span<const TokenId> prompt);
     Result<GenerationResult> generate(const GenerationRequest& request);
+    void count_route(std::int64_t layer, const RoutePlan& plan);
     std::vector<TokenId> end_tokens() const;
 };
 

@@ -1,6 +1,8 @@
 #include "model/core.hpp"
 
+#include <charconv>
 #include <map>
+#include <optional>
 
 #include "base/error.hpp"
 #include "model/arch/family.hpp"
@@ -76,6 +78,38 @@ std::string without_numbers(const std::string& role) {
     return out;
 }
 
+// The number behind `word` in a role: 17 behind ".experts." in "layers.3.experts.17.gate.weight".
+std::optional<std::int64_t> number_behind(const std::string& role, std::string_view word) {
+    const std::size_t at = role.find(word);
+    if (at == std::string::npos) return std::nullopt;
+    std::int64_t number = 0;
+    const char* begin = role.data() + at + word.size();
+    if (std::from_chars(begin, role.data() + role.size(), number).ec != std::errc()) return std::nullopt;
+    return number;
+}
+
+// Adds what one token has to do with a binding that takes `bytes` (0 where it shares an earlier one's memory).
+Status add_token_cost(const WeightIndex& index, const ModelSpec& spec, const WeightBinding& binding,
+                      std::uint64_t bytes, TokenCost& token) {
+    if (binding.form == WeightForm::rows) {
+        token.read_bytes += bytes / static_cast<std::uint64_t>(binding.rows);
+        return {};
+    }
+    const auto parameters = static_cast<std::uint64_t>(binding.rows * binding.columns);
+    if (const auto expert = number_behind(binding.role, ".experts.")) {
+        // All experts of a layer have one shape, so the first top_k stand for whichever are chosen.
+        const auto layer = static_cast<std::size_t>(*number_behind(binding.role, "layers."));
+        if (*expert >= spec.layers[layer].mixture->router.policy.top_k) return {};
+        token.routed_parameters += parameters;
+        MIXTURA_ASSIGN_OR_RETURN(const std::vector<std::uint64_t> alone,
+                                 WeightStore::predicted_bytes(index, {binding}));
+        bytes = alone[0];
+    }
+    token.multiplied_parameters += parameters;
+    token.read_bytes += bytes;
+    return {};
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const ModelCore>> ModelCore::load(const std::string& path, ParallelFor& threads,
@@ -102,24 +136,28 @@ Result<std::shared_ptr<const ModelCore>> ModelCore::load(const std::string& path
     return std::shared_ptr<const ModelCore>(std::move(core));
 }
 
-Result<std::vector<RoleBytes>> predict_weight_bytes(const ModelFiles& files) {
+Result<WeightForecast> predict_weights(const ModelFiles& files) {
     MIXTURA_ASSIGN_OR_RETURN(const Architecture architecture, describe_architecture(files));
     MIXTURA_RETURN_IF_ERROR(check_spec(architecture.spec));
     ModelWeights weights;
     std::map<std::string, std::size_t> places;
-    std::vector<RoleBytes> roles;
+    WeightForecast forecast;
+    std::vector<RoleBytes>& roles = forecast.roles;
     const std::vector<WeightBinding> bindings = bind_weights(architecture.spec, architecture.map, weights);
     MIXTURA_ASSIGN_OR_RETURN(const std::vector<std::uint64_t> bytes,
                              WeightStore::predicted_bytes(files.index, bindings));
     for (std::size_t i = 0; i < bindings.size(); ++i) {
-        const std::string role = without_numbers(bindings[i].role);
+        const WeightBinding& binding = bindings[i];
+        const std::string role = without_numbers(binding.role);
         const auto [place, is_new] = places.try_emplace(role, roles.size());
         if (is_new) roles.push_back({role, 0, 0, 0});
+        const auto parameters = static_cast<std::uint64_t>(binding.rows * binding.columns);
         ++roles[place->second].tensor_count;
-        roles[place->second].parameter_count += static_cast<std::uint64_t>(bindings[i].rows * bindings[i].columns);
+        roles[place->second].parameter_count += parameters;
         roles[place->second].size_bytes += bytes[i];
+        MIXTURA_RETURN_IF_ERROR(add_token_cost(files.index, architecture.spec, binding, bytes[i], forecast.token));
     }
-    return roles;
+    return forecast;
 }
 
 }  // namespace mixtura

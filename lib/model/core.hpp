@@ -2,6 +2,8 @@
 // and shared; Model (the public object) and every generation hold a reference.
 #pragma once
 
+#include <mixtura/model.hpp>
+
 #include <memory>
 
 #include "formats/model_files.hpp"
@@ -27,11 +29,15 @@ struct ModelCore {
 
 // What a model needs, from its headers alone.
 struct RoleBytes {
-    std::string role;  // with the layer's number as "#"
+    std::string role;  // without numbers: "layers.#.experts.gate.weight"
     std::uint64_t tensor_count = 0;
     std::uint64_t parameter_count = 0;
     std::uint64_t size_bytes = 0;
 };
-Result<std::vector<RoleBytes>> predict_weight_bytes(const ModelFiles& files);
+struct WeightForecast {
+    std::vector<RoleBytes> roles;
+    TokenCost token;
+};
+Result<WeightForecast> predict_weights(const ModelFiles& files);
 
 }  // namespace mixtura

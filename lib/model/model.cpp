@@ -54,9 +54,10 @@ Result<MemoryForecast> Model::forecast(const std::string& path, std::int64_t con
     return without_exceptions([&]() -> Result<MemoryForecast> {
         MIXTURA_ASSIGN_OR_RETURN(const ModelFiles files, ModelFiles::open(path));
         MIXTURA_ASSIGN_OR_RETURN(const Architecture architecture, describe_architecture(files));
-        MIXTURA_ASSIGN_OR_RETURN(const std::vector<RoleBytes> roles, predict_weight_bytes(files));
+        MIXTURA_ASSIGN_OR_RETURN(const WeightForecast weights, predict_weights(files));
         MemoryForecast forecast;
-        for (const RoleBytes& role : roles) {
+        forecast.token = weights.token;
+        for (const RoleBytes& role : weights.roles) {
             forecast.roles.push_back({role.role, role.tensor_count, role.parameter_count, role.size_bytes});
             forecast.weight_bytes += role.size_bytes;
         }
