@@ -4,6 +4,8 @@
 
 #include <mixtura/chat_template.hpp>
 #include <mixtura/checkpoint.hpp>
+#include <mixtura/expert_pool.hpp>
+#include <mixtura/router.hpp>
 #include <mixtura/sampler.hpp>
 #include <mixtura/tokenizer.hpp>
 
@@ -17,7 +19,7 @@
 namespace mixtura {
 
 struct ModelOptions {
-    int thread_count = 0;  // for loading; 0: as many as this process may keep busy
+    int thread_count = 0;  // for loading, and of experts(); 0: as many as this process may keep busy
     // Called on the opening thread with bytes loaded so far and in all; Flow::stop cancels (CANCELLED).
     std::function<Flow(std::uint64_t bytes_done, std::uint64_t bytes_total)> on_progress = {};
 };
@@ -73,6 +75,12 @@ class Model {
     // What was found beside the weights, or why there is none; a model without a vocabulary still computes.
     const Result<Tokenizer>& tokenizer() const noexcept;
     const Result<ChatTemplate>& chat_template() const noexcept;
+
+    std::int64_t layer_count() const noexcept;
+    // The router and the experts of one layer, over the model's own weights, for those who bring their own attention;
+    // nullptr for a dense layer or a number that is none.
+    const Router* router(std::int64_t layer) const noexcept;
+    const ExpertPool* experts(std::int64_t layer) const noexcept;
 
     struct State;
     const std::shared_ptr<const State>& state() const noexcept { return state_; }  // for the library's own use

@@ -1,14 +1,17 @@
 #include <mixtura/model.hpp>
 
 #include <algorithm>
+#include <set>
 
 #include "base/checked.hpp"
 #include "base/error.hpp"
+#include "experts/pool_state.hpp"
 #include "model/arch/family.hpp"
 #include "model/cache_of_model.hpp"
 #include "model/forward.hpp"
 #include "model/model_state.hpp"
 #include "parallel/thread_pool.hpp"
+#include "router/router_state.hpp"
 
 namespace mixtura {
 namespace {
@@ -33,19 +36,49 @@ SamplingOptions sampling_from(const GenerationDefaults& stated) {
     return sampling;
 }
 
+// Routers and pools over the model's own weights.
+void add_mixtures(const std::shared_ptr<const ModelCore>& core, const std::shared_ptr<ParallelFor>& threads,
+                  Model::State& state) {
+    const KernelTable* kernels = core->backend->table;
+    for (std::size_t l = 0; l < core->spec.layers.size(); ++l) {
+        state.routers.emplace_back();
+        state.experts.emplace_back();
+        const auto& mixture = core->spec.layers[l].mixture;
+        if (!mixture) continue;
+        const LayerWeights& weights = core->weights.layers[l];
+        state.routers.back().emplace(make_router(mixture->router, weights.router, kernels, core));
+        std::set<const std::byte*> counted;  // experts may share a matrix
+        std::uint64_t bytes = 0;
+        const auto count = [&](const PackedMatrix& matrix) {
+            if (matrix.data != nullptr && counted.insert(matrix.data).second)
+                bytes += packed_bytes(matrix.dtype, matrix.rows, matrix.columns).value_or(0);
+        };
+        const auto count_expert = [&](const ExpertView& expert) {
+            for (const PackedMatrix* matrix : {&expert.gate, &expert.up, &expert.down}) count(*matrix);
+        };
+        for (const ExpertView& expert : weights.experts) count_expert(expert);
+        count_expert(weights.shared);
+        count(weights.shared_gate);
+        state.experts.back().emplace(make_expert_pool(mixture->experts, weights.experts, weights.shared,
+                                                      weights.shared_gate, kernels, threads, core, bytes));
+    }
+}
+
 }  // namespace
 
 Result<Model> Model::open(const std::string& path, const ModelOptions& options) noexcept {
     return without_exceptions([&]() -> Result<Model> {
-        MIXTURA_ASSIGN_OR_RETURN(const std::unique_ptr<ThreadPool> threads, ThreadPool::create(options.thread_count));
+        MIXTURA_ASSIGN_OR_RETURN(std::unique_ptr<ThreadPool> threads, ThreadPool::create(options.thread_count));
         const LoadProgress progress = [&](std::uint64_t done, std::uint64_t total) {
             return !options.on_progress || options.on_progress(done, total) == Flow::go_on;
         };
         MIXTURA_ASSIGN_OR_RETURN(std::shared_ptr<const ModelCore> core, ModelCore::load(path, *threads, progress));
         SamplingOptions sampling = sampling_from(core->generation);
         MIXTURA_RETURN_IF_ERROR(sampling.check(core->spec.vocabulary_size));
-        return Model(std::make_shared<const State>(
-            State{std::move(core), Tokenizer::open(path), ChatTemplate::open(path), std::move(sampling)}));
+        auto state =
+            std::make_shared<State>(State{core, Tokenizer::open(path), ChatTemplate::open(path), std::move(sampling)});
+        add_mixtures(core, std::shared_ptr<ParallelFor>(std::move(threads)), *state);
+        return Model(std::move(state));
     });
 }
 
@@ -77,6 +110,17 @@ const ModelFacts& Model::facts() const noexcept { return state_->core->facts; }
 std::span<const std::string> Model::warnings() const noexcept { return state_->core->warnings; }
 std::uint64_t Model::weight_bytes() const noexcept { return state_->core->store.size_bytes(); }
 std::string_view Model::backend() const noexcept { return state_->core->backend->name; }
+std::int64_t Model::layer_count() const noexcept { return static_cast<std::int64_t>(state_->core->spec.layers.size()); }
+const Router* Model::router(std::int64_t layer) const noexcept {
+    if (layer < 0 || layer >= layer_count()) return nullptr;
+    const auto& router = state_->routers[static_cast<std::size_t>(layer)];
+    return router ? &*router : nullptr;
+}
+const ExpertPool* Model::experts(std::int64_t layer) const noexcept {
+    if (layer < 0 || layer >= layer_count()) return nullptr;
+    const auto& experts = state_->experts[static_cast<std::size_t>(layer)];
+    return experts ? &*experts : nullptr;
+}
 const SamplingOptions& Model::sampling_defaults() const noexcept { return state_->sampling_defaults; }
 const Result<Tokenizer>& Model::tokenizer() const noexcept { return state_->tokenizer; }
 const Result<ChatTemplate>& Model::chat_template() const noexcept { return state_->chat_template; }

@@ -3,6 +3,9 @@
 
 #include <mixtura/model.hpp>
 
+#include <optional>
+#include <vector>
+
 #include "model/core.hpp"
 
 namespace mixtura {
@@ -12,6 +15,9 @@ struct Model::State {
     Result<Tokenizer> tokenizer;
     Result<ChatTemplate> chat_template;
     SamplingOptions sampling_defaults;
+    // Per layer; nothing for a dense one.
+    std::vector<std::optional<Router>> routers = {};
+    std::vector<std::optional<ExpertPool>> experts = {};
 };
 
 }  // namespace mixtura
