@@ -40,7 +40,7 @@ struct RouterPolicy {
     RouterScoring scoring = RouterScoring::softmax;
     std::int64_t top_k = 1;  // experts of a token, 1 to expert count
 
-    bool renormalise = false;        // the chosen weights are divided by their sum
+    bool renormalise = false;        // the chosen weights are divided by their sum (equal shares where that is 0)
     float renormalise_floor = 0.0F;  // ... or by this where the sum is smaller (ERNIE)
     float renormalise_bias = 0.0F;   // ... plus this (DeepSeek-V3: 1e-20)
     float routed_scale = 1.0F;       // multiplies the weights at the end
@@ -56,7 +56,8 @@ struct RouterPolicy {
     std::optional<float> cumulative_probability = {};  // (0, 1]: only as many of the top_k as reach this share of
                                                        // the probability (softmax over all experts); at least one
     std::vector<bool> is_masked = {};                  // [E] or empty: experts that may not be chosen
-    std::optional<float> capacity_factor = {};         // an expert takes ceil(T · top_k / E · factor) choices
+    std::optional<float> capacity_factor = {};         // an expert takes ceil(T · top_k / E · factor) choices, T
+                                                       // without padding; tokens in order, best choice first
     CapacityOverflow overflow = CapacityOverflow::next_best;
     bool renormalise_after_drop = false;  // a dropped choice's weight goes to the token's others, in proportion
 };
@@ -145,8 +146,9 @@ class Router {
     static Status check(const RouterPolicy& policy, std::int64_t expert_count) noexcept;
 
     // hidden [T, H] f32 · padding_mask [T], 0 for rows of padding, or empty · plan: overwritten, its memory reused.
-    // A token with a non-finite logit is routed to experts 0 to K-1 with weights 1/K, and counted.  INVALID_ARGUMENT as
-    // check() or for spans of another size.  Threads: any-thread (each with a plan of its own).   Blocks: no.
+    // A token with a non-finite logit is routed to experts 0 to K-1 (the first K that are not masked) with weights 1/K,
+    // and counted.  INVALID_ARGUMENT as check() or for spans of another size.  Threads: any-thread (each with a plan of
+    // its own).   Blocks: no.
     Status route(std::span<const float> hidden, const RouterPolicy& policy, std::span<const std::uint8_t> padding_mask,
                  RoutePlan& plan) const noexcept;
     // logits [T, E], as the gate gives them; for whoever wants to choose by other rules.
