@@ -20,7 +20,7 @@ struct GenerationOptions {
     int thread_count = 0;             // 0: as many as this process may keep busy
     std::int64_t context_tokens = 0;  // longest sequence; 0: the model's own context
     DType cache_dtype = DType::f16;   // of keys and values: f32, f16 or bf16
-    std::int64_t step_tokens = 512;   // most tokens computed at once; takes memory, changes no bit
+    std::int64_t step_tokens = 2048;  // most tokens computed at once; takes memory, changes no bit
     OpTimes* op_times = nullptr;      // gets the time of every step added; borrowed for the object's life
 };
 

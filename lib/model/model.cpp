@@ -95,7 +95,7 @@ Result<MemoryForecast> Model::forecast(const std::string& path, std::int64_t con
             forecast.weight_bytes += role.size_bytes;
         }
         forecast.context_tokens = context_tokens > 0 ? context_tokens : architecture.spec.context_tokens;
-        constexpr std::int64_t kStepTokensMax = 512;  // GenerationOptions' default
+        constexpr std::int64_t kStepTokensMax = 2048;  // GenerationOptions' default
         const std::int64_t step_tokens = std::min(kStepTokensMax, forecast.context_tokens);
         const KVDescription cache = cache_description(architecture.spec, cache_dtype, forecast.context_tokens);
         MIXTURA_ASSIGN_OR_RETURN(forecast.cache_bytes,
