@@ -11,7 +11,6 @@
 
 #include "experts/mixture_call.hpp"
 #include "experts/scratch_layout.hpp"
-#include "kernels/math.hpp"
 
 namespace mixtura {
 namespace {
@@ -99,9 +98,9 @@ void prepare(const MixtureCall& call, const Forms& forms, std::int64_t first, st
         }
     }
     if (!call.has_shared()) return;
-    std::fill(call.shared_factor + first, call.shared_factor + last, call.spec.shared_scale);
     const PackedMatrix& gate = call.view.shared_gate;
-    if (gate.data == nullptr) return;
+    if (gate.data == nullptr)
+        return std::fill(call.shared_factor + first, call.shared_factor + last, call.spec.shared_scale);
     const void* x[kTokensPerTask];
     float logits[kTokensPerTask];
     float* y[kTokensPerTask];
@@ -111,8 +110,8 @@ void prepare(const MixtureCall& call, const Forms& forms, std::int64_t first, st
         y[i] = logits + i;
     }
     matmul_panels(call.kernels, gate, 0, 1, x, y, last - first);
-    for (std::int64_t i = 0; i < last - first; ++i)
-        call.shared_factor[first + i] *= 1.0F / (1.0F + exp_f32(-logits[i]));
+    call.kernels.activate(Activation::sigmoid, logits, last - first, logits);
+    call.kernels.scale(logits, call.spec.shared_scale, last - first, call.shared_factor + first);
 }
 
 }  // namespace

@@ -168,7 +168,7 @@ TEST_CASE("a mixture of plain formats is within 1e-5 of the exact sum", "[expert
     }
 }
 
-TEST_CASE("a token alone has the bits it has in company, wherever it stands", "[experts][short]") {
+TEST_CASE("a token alone has the bits it has in company, wherever it stands", "[experts][short][threads]") {
     Pools pools;
     const KernelTable& kernels = *(*choose_backend())->table;
     for (const DType dtype : {DType::q4_k, DType::q4_0, DType::f32}) {
