@@ -2,7 +2,9 @@
 """Transcripts of the command-line program: cases/<name>.sh is run by sh in an empty folder, and what it prints and how it ends
 must equal cases/<name>.stdout, .stderr and .exit byte by byte (a file that is not there stands for nothing printed and 0).
 
-Usage: run.py PROGRAM GOLDEN_DATA [--update] [name…]      --update writes the expectations instead; read them before you commit
+Usage: run.py PROGRAM GOLDEN_DATA [--update] [--cases=FOLDER] [name…]
+--update writes the expectations instead; read them before you commit.  --cases names another folder beside this file than
+cases/; default_model_cases/ finds the default model in the user's cache folder, where build_models.py had it put.
 
 In a script `mixtura` is the program, $GOLDEN the golden data, and tools/ lies on PATH.  In expectations $GOLDEN and $HERE stand
 for the data's and the empty folder's path.  Comments in a script's head change where stdout goes:
@@ -20,6 +22,7 @@ import tempfile
 here = pathlib.Path(__file__).resolve().parent
 program, golden = (pathlib.Path(argument).resolve() for argument in sys.argv[1:3])
 update = "--update" in sys.argv
+cases = here / next((argument.removeprefix("--cases=") for argument in sys.argv if argument.startswith("--cases=")), "cases")
 wanted = [argument for argument in sys.argv[3:] if not argument.startswith("--")]
 
 
@@ -29,6 +32,8 @@ def run(script, folder):
     commands.mkdir()
     (commands / "mixtura").symlink_to(program)
     environment = {"PATH": f"{commands}:{here / 'tools'}:{os.environ['PATH']}", "GOLDEN": str(golden), "HOME": folder, "LC_ALL": "C", "TERM": "xterm"}
+    if cases.name != "cases":
+        environment["XDG_CACHE_HOME"] = os.environ.get("XDG_CACHE_HOME") or str(pathlib.Path.home() / ".cache")
     for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS"):
         if name in os.environ:
             environment[name] = os.environ[name]
@@ -85,9 +90,9 @@ def check(script):
     return problems
 
 
-scripts = [script for script in sorted((here / "cases").glob("*.sh")) if not wanted or script.stem in wanted]
+scripts = [script for script in sorted(cases.glob("*.sh")) if not wanted or script.stem in wanted]
 problems = [problem for script in scripts for problem in check(script)]
-known = {script.stem for script in (here / "cases").glob("*.sh")}
-problems += [f"{path.name} belongs to no script" for path in sorted((here / "cases").iterdir()) if path.stem not in known]
+known = {script.stem for script in cases.glob("*.sh")}
+problems += [f"{path.name} belongs to no script" for path in sorted(cases.iterdir()) if path.stem not in known]
 print("\n".join(problems) if problems else f"{len(scripts)} transcripts hold")
 sys.exit(1 if problems or not scripts else 0)

@@ -4,6 +4,7 @@
   OUT/default-q8_0.gguf      a link into the user's cache folder: the file that examples/run chats with
   OUT/default-f16.gguf       the same model with f16 matrices, 1.4 GB
   OUT/fine-grained.gguf      a mixture in DeepSeek-MoE's form (q8_0)
+  OUT/fine-grained-f32.gguf  the same numbers as f32, 540 MB
 
 CTest runs it before the tests that read them.  What cannot be had is an error, never a skip.  Usage: build_models.py OUT"""
 import pathlib
@@ -23,6 +24,8 @@ link.unlink(missing_ok=True)
 link.symlink_to(model)
 model_cache.build_default(out / "default-f16.gguf", "f16", "cfad998689d17c7dbe0dbd6f83ec66623ecf78fcdea3b0c997322e778bac8c95",
                           1_386_209_568)
-model_cache.build(out / "fine-grained.gguf", HERE / "make/build_fine_grained_model.py",
-                  HERE / "data/fine-grained-model/recipe.safetensors", "q8_0",
-                  "2a02358a3d6e7f44ec3e73e94f413805b9ad5baa38274d2be5db41b29631f418", 145_426_432)
+FINE_GRAINED = [("fine-grained.gguf", "q8_0", "2a02358a3d6e7f44ec3e73e94f413805b9ad5baa38274d2be5db41b29631f418", 145_426_432),
+                ("fine-grained-f32.gguf", "f32", "e37ae433c13d85cbdaa42f5ba7ed7dacf7b33658d174d31eb73eaf3186d8f715", 540_461_056)]
+for name, matrix_type, sha256, size_bytes in FINE_GRAINED:
+    model_cache.build(out / name, HERE / "make/build_fine_grained_model.py", HERE / "data/fine-grained-model/recipe.safetensors",
+                      matrix_type, sha256, size_bytes)

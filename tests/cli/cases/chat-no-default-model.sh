@@ -1,0 +1,1 @@
+mixtura chat -p "Is anybody there?"

@@ -1,0 +1,1 @@
+printf 'What is the capital of France?\n/experts\n' | mixtura chat
