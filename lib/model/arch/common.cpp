@@ -42,6 +42,13 @@ LlamaBase read_llama_base(ConfigReader& reader, const WeightIndex& index, const 
     rotated = reader.integer({"", "rope.dimension_count"}, rotated);
     spec.ropes.push_back(read_rope(reader, rotated, options.rope));
     if (reader.is_gguf()) spec.ropes[0].factors = TensorNames{index}.tensor("rope_freqs.weight");
+    // Such files state no scaling type: the tensors say it alone.
+    if (reader.is_gguf() && index.find("rope_factors_long.weight") != nullptr) {
+        reader.fail(error(StatusCode::unsupported,
+                          "the rope scaling 'longrope' (tensor 'rope_factors_long.weight') is "
+                          "not known for ",
+                          facts.architecture, ", expected default, linear, llama3 or yarn"));
+    }
 
     constexpr std::int64_t kLayersMax = 4096;
     reader.ignore({"num_hidden_layers"});

@@ -2,6 +2,7 @@
 // and the tensor names of the two file formats.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,6 +61,11 @@ struct TensorNames {
     NormSource norm(const std::string& stem) const;
 };
 
+// Where experts 0 .. count - 1 lie, as `map` says of each.  Stops behind the first that the files do not hold, which is
+// then refused by its tensor's name: what a configuration claims costs no more than what there is.
+std::vector<ExpertMap> map_experts(const WeightIndex& index, std::int64_t count,
+                                   const std::function<ExpertMap(std::int64_t)>& map);
+
 // A slice of a fused projection's rows, weight and bias alike.
 LinearSource with_rows(LinearSource fused, RowPattern rows);
 
@@ -67,8 +73,10 @@ LinearSource with_rows(LinearSource fused, RowPattern rows);
 LinearSource head_or_embedding(const WeightIndex& index, std::string_view head, const WeightSource& embedding,
                                bool is_tied);
 
-// The heads' matrices of latent attention out of one [heads · (plain + value), rank] tensor.
-void split_latent_heads(const std::string& tensor, const AttentionSpec& attention, LatentMap& map);
+// The heads' matrices of latent attention out of one [heads · (plain + value), rank] tensor; as map_experts, of no more
+// heads than it has rows for and one.
+void split_latent_heads(const WeightIndex& index, const std::string& tensor, const AttentionSpec& attention,
+                        LatentMap& map);
 
 // Every GGUF file uses the same names ("blk.3.attn_q.weight"), mixtures and latent attention included.
 WeightMap gguf_map(const WeightIndex& index, const ModelSpec& spec);

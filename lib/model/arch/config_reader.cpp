@@ -72,7 +72,11 @@ T ConfigReader::required(ConfigKey key, std::optional<T> found, std::string_view
 
 std::int64_t ConfigReader::integer(ConfigKey key) {
     const auto found = find(key);
-    return required(key, found ? found->as_integer() : std::nullopt, "whole number");
+    const std::int64_t number = required(key, found ? found->as_integer() : std::nullopt, "whole number");
+    if (number >= -kIntegerMax && number <= kIntegerMax) return number;
+    fail(error(StatusCode::corrupt_file, "the configuration's ", quoted(name_of(key)), " is ", number,
+               ", expected at most 2^30"));
+    return 0;
 }
 std::int64_t ConfigReader::integer(ConfigKey key, std::int64_t otherwise) {
     return has(key) ? integer(key) : otherwise;

@@ -16,6 +16,8 @@
 
 namespace mixtura {
 
+inline constexpr std::int64_t kIntegerMax = std::int64_t{1} << 30;
+
 // One key in both dialects: config.json's name, and GGUF's below "<architecture>.".  Either may be empty: not stated
 // there.
 struct ConfigKey {
@@ -30,6 +32,7 @@ class ConfigReader {
     const ModelFacts& facts() const noexcept { return config_.facts; }
     bool has(ConfigKey key);
 
+    // Within ± kIntegerMax: no size is larger, and sums of a few products of two are numbers yet.
     std::int64_t integer(ConfigKey key);  // required
     std::int64_t integer(ConfigKey key, std::int64_t otherwise);
     double real(ConfigKey key);

@@ -31,7 +31,7 @@ WeightMap hub_map(const WeightIndex& index, const ModelSpec& spec, bool is_tied)
         layer.output = names.linear(outer + "attn.out_proj");
         layer.mixture.router = names.linear(block + "ffn.router.layer");
         const std::int64_t count = spec.layers[l].mixture->experts.expert_count;
-        for (std::int64_t e = 0; e < count; ++e) {
+        layer.mixture.experts = map_experts(index, count, [&](std::int64_t e) {
             ExpertMap expert;
             expert.gate.weight.tensor = block + "ffn.experts.mlp.w1";
             expert.up.weight.tensor = block + "ffn.experts.mlp.v1";
@@ -41,8 +41,8 @@ WeightMap hub_map(const WeightIndex& index, const ModelSpec& spec, bool is_tied)
                 source->slice = e;
                 source->slice_count = count;
             }
-            layer.mixture.experts.push_back(std::move(expert));
-        }
+            return expert;
+        });
         map.layers.push_back(std::move(layer));
     }
     return map;

@@ -15,9 +15,10 @@ Result<Architecture> describe_ernie_moe(const ModelConfig& config, const WeightI
     RouterPolicy& policy = mixture.router.policy;
     policy.renormalise = true;
     policy.renormalise_floor = static_cast<float>(reader.real({"moe_norm_min", ""}, 1e-12));
-    const std::int64_t shared = reader.integer({"moe_num_shared_experts", "expert_shared_count"}, 0);
+    // GGUF's expert_shared_feed_forward_length is the dense width by the key/value heads: the same for the published
+    // sizes, and for no others.
     mixture.experts.shared_width =
-        reader.integer({"", "expert_shared_feed_forward_length"}, shared * mixture.experts.width);
+        reader.integer({"moe_num_shared_experts", "expert_shared_count"}, 0) * mixture.experts.width;
     const std::int64_t first = reader.integer({"moe_layer_start_index", "leading_dense_block_count"}, 0);
     std::int64_t last = reader.integer({"moe_layer_end_index", ""}, -1);
     if (last < 0) last = base.layer_count - 1;

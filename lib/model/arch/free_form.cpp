@@ -2,6 +2,7 @@
 // this file is its definition.  It is ours, so nothing in it is ignored: an unknown key is refused by name.
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "base/error.hpp"
 #include "model/arch/common.hpp"
@@ -18,7 +19,10 @@ class Part {
         if (!object_ || !object_->is_object()) refuse("is no object", "");
     }
     std::int64_t integer(std::string_view key, std::optional<std::int64_t> otherwise = {}) {
-        return read<std::int64_t>(key, otherwise, "a whole number", [](JsonValue v) { return v.as_integer(); });
+        return read<std::int64_t>(key, otherwise, "a whole number of at most 2^30", [](JsonValue v) {
+            const auto number = v.as_integer();
+            return number && *number >= -kIntegerMax && *number <= kIntegerMax ? number : std::nullopt;
+        });
     }
     double real(std::string_view key, std::optional<double> otherwise = {}) {
         return read<double>(key, otherwise, "a number", [](JsonValue v) { return v.as_real(); });
@@ -123,22 +127,21 @@ RouterSpec read_router(Part part, std::int64_t hidden, std::int64_t experts, std
     return spec;
 }
 
-// Experts of a group read the gate and the up of the first one.
-std::vector<std::int64_t> first_matrix_of(Part& part, std::int64_t experts) {
-    std::vector<std::int64_t> owner;
-    for (std::int64_t e = 0; e < std::min<std::int64_t>(experts, 65536); ++e) owner.push_back(e);
+// Experts of a group read the gate and the up of the first one; those in no group their own.
+std::map<std::int64_t, std::int64_t> first_matrix_of(Part& part, std::int64_t experts) {
+    std::map<std::int64_t, std::int64_t> owner;
     const auto groups = part.value("shared_first_matrix");
     if (!groups || !groups->is_array()) return owner;
     for (const JsonValue group : groups->elements()) {
         std::int64_t first = -1;
         for (const JsonValue member : group.elements()) {
             const std::int64_t expert = member.as_integer().value_or(-1);
-            if (expert < 0 || expert >= static_cast<std::int64_t>(owner.size())) {
+            if (expert < 0 || expert >= experts) {
                 part.refuse("names an expert in 'shared_first_matrix' that is none of its ", text(experts));
                 return owner;
             }
             if (first < 0) first = expert;
-            owner[static_cast<std::size_t>(expert)] = first;
+            owner[expert] = first;
         }
     }
     return owner;
@@ -168,7 +171,7 @@ void read_ffn(Part part, const TensorNames& names, const std::string& stem, std:
     experts.activation = static_cast<ExpertActivation>(activation);
     experts.is_gated = is_gated;
     experts.shared_width = part.integer("shared_width", 0);
-    const std::vector<std::int64_t> owner = first_matrix_of(part, experts.expert_count);
+    const std::map<std::int64_t, std::int64_t> owner = first_matrix_of(part, experts.expert_count);
     const std::int64_t top_k = part.integer("top_k");
     spec.mixture->router = read_router(part.part("router"), hidden, experts.expert_count, top_k);
     part.refuse_unread();
@@ -177,11 +180,12 @@ void read_ffn(Part part, const TensorNames& names, const std::string& stem, std:
     if (is_deep) map.mixture.inner_router = names.linear(stem + "router.0");
     map.mixture.router = names.linear(stem + (is_deep ? "router.1" : "router.0"));
     map.mixture.selection_bias = names.tensor(stem + "router.selection_bias");
-    for (std::size_t e = 0; e < owner.size(); ++e) {
-        const std::string first = text(stem, "experts.", owner[e], "."), own = text(stem, "experts.", e, ".");
-        map.mixture.experts.push_back(
-            {names.linear(first + "gate"), names.linear(first + "up"), names.linear(own + "down")});
-    }
+    map.mixture.experts = map_experts(names.index, experts.expert_count, [&](std::int64_t e) -> ExpertMap {
+        const auto shared = owner.find(e);
+        const std::string first = text(stem, "experts.", shared != owner.end() ? shared->second : e, "."),
+                          own = text(stem, "experts.", e, ".");
+        return {names.linear(first + "gate"), names.linear(first + "up"), names.linear(own + "down")};
+    });
     map.mixture.shared = {names.linear(stem + "shared.gate"), names.linear(stem + "shared.up"),
                           names.linear(stem + "shared.down")};
 }

@@ -1,4 +1,6 @@
 // Tensor names of GGUF files, which all families share.  Source: llama.cpp's converter (gguf-py, tensor_mapping).
+#include <algorithm>
+
 #include "base/text.hpp"
 #include "model/arch/common.hpp"
 
@@ -17,11 +19,14 @@ void map_latent(const TensorNames& names, const std::string& block, const Attent
     layer.latent.query_norm = names.norm(block + "attn_q_a_norm");
     layer.latent.row_down = names.linear(block + "attn_kv_a_mqa");
     layer.latent.row_norm = names.norm(block + "attn_kv_a_norm");
-    if (names.index.find(block + "attn_k_b.weight") == nullptr) {  // files from before the split
-        split_latent_heads(block + "attn_kv_b.weight", attention, layer.latent);
+    const TensorInfo* keys = names.index.find(block + "attn_k_b.weight");
+    if (keys == nullptr) {  // files from before the split
+        split_latent_heads(names.index, block + "attn_kv_b.weight", attention, layer.latent);
         return;
     }
-    for (std::int64_t h = 0; h < attention.query_heads; ++h) {
+    // One head more than there is, to be refused by name (map_experts).
+    const std::int64_t heads = keys->shape.rank() > 0 ? keys->shape[0] + 1 : 1;
+    for (std::int64_t h = 0; h < std::min(attention.query_heads, heads); ++h) {
         WeightSource key, value;
         key.tensor = block + "attn_k_b.weight";
         value.tensor = block + "attn_v_b.weight";
@@ -55,17 +60,20 @@ void map_mixture(const TensorNames& names, const std::string& block, const Mixtu
     map.selection_bias = names.tensor(block + "exp_probs_b.bias");
     if (!map.selection_bias.is_present()) map.selection_bias = names.tensor(block + "exp_probs_b");
     const bool is_stacked = names.index.find(block + "ffn_down_exps.weight") != nullptr;
-    const LinearSource gates = names.linear(block + "ffn_gate_exps"), ups = names.linear(block + "ffn_up_exps"),
-                       downs = names.linear(block + "ffn_down_exps");
-    for (std::int64_t e = 0; e < spec.experts.expert_count; ++e) {
-        if (is_stacked) {
-            map.experts.push_back({slice_of(gates, e), slice_of(ups, e), slice_of(downs, e)});
-            continue;
-        }
-        // Files of early 2024 have one tensor an expert and matrix.
-        map.experts.push_back({names.linear(text(block, "ffn_gate.", e)), names.linear(text(block, "ffn_up.", e)),
-                               names.linear(text(block, "ffn_down.", e))});
+    LinearSource gates = names.linear(block + "ffn_gate_exps"), ups = names.linear(block + "ffn_up_exps");
+    const LinearSource downs = names.linear(block + "ffn_down_exps");
+    if (names.index.find(block + "ffn_gate_up_exps.weight") != nullptr) {  // an option of converters since 2026
+        const LinearSource both = names.linear(block + "ffn_gate_up_exps");
+        const std::int64_t width = spec.experts.width;
+        gates = with_rows(both, {0, width, width});
+        ups = with_rows(both, {width, width, width});
     }
+    map.experts = map_experts(names.index, spec.experts.expert_count, [&](std::int64_t e) -> ExpertMap {
+        if (is_stacked) return {slice_of(gates, e), slice_of(ups, e), slice_of(downs, e)};
+        // Files of early 2024 have one tensor an expert and matrix.
+        return {names.linear(text(block, "ffn_gate.", e)), names.linear(text(block, "ffn_up.", e)),
+                names.linear(text(block, "ffn_down.", e))};
+    });
     map.shared = {names.linear(block + "ffn_gate_shexp"), names.linear(block + "ffn_up_shexp"),
                   names.linear(block + "ffn_down_shexp")};
     map.shared_gate = names.tensor(block + "ffn_gate_inp_shexp.weight");

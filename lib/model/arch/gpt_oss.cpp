@@ -69,8 +69,9 @@ Result<Architecture> describe_gpt_oss(const ModelConfig& config, const WeightInd
         LayerMap& layer = out.map.layers[l];
         layer.sinks.tensor = block + "self_attn.sinks";
         layer.mixture.router = TensorNames{index}.linear(block + "mlp.router");
-        for (std::int64_t e = 0; e < mixture.experts.expert_count; ++e)
-            layer.mixture.experts.push_back(hub_expert(index, block + "mlp.experts.", e));
+        layer.mixture.experts = map_experts(index, mixture.experts.expert_count, [&](std::int64_t e) {
+            return hub_expert(index, block + "mlp.experts.", e);
+        });
     }
     out.warnings = reader.unread_warnings();
     return out;

@@ -46,8 +46,9 @@ Result<Architecture> describe_granite_moe(const ModelConfig& config, const Weigh
         const std::string block = text("model.layers.", l, ".");
         MixtureMap& map = out.map.layers[l].mixture;
         map.router = TensorNames{index}.linear(block + "block_sparse_moe.router.layer");
-        for (std::int64_t e = 0; e < mixture.experts.expert_count; ++e)
-            map.experts.push_back(fused_expert(block + "block_sparse_moe.", e, mixture.experts.width));
+        map.experts = map_experts(index, mixture.experts.expert_count, [&](std::int64_t e) {
+            return fused_expert(block + "block_sparse_moe.", e, mixture.experts.width);
+        });
         if (mixture.experts.shared_width > 0)
             map.shared = fused_expert(block + "shared_mlp.", -1, mixture.experts.shared_width);
     }

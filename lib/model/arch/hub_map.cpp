@@ -40,8 +40,23 @@ LinearSource head_or_embedding(const WeightIndex& index, std::string_view head, 
     return source;
 }
 
-void split_latent_heads(const std::string& tensor, const AttentionSpec& attention, LatentMap& map) {
+std::vector<ExpertMap> map_experts(const WeightIndex& index, std::int64_t count,
+                                   const std::function<ExpertMap(std::int64_t)>& map) {
+    std::vector<ExpertMap> experts;
+    for (std::int64_t e = 0; e < count; ++e) {
+        experts.push_back(map(e));
+        const WeightSource& down = experts.back().down.weight;
+        const TensorInfo* tensor = index.find(down.tensor);
+        if (tensor == nullptr || tensor->shape.rank() == 0 || down.slice >= tensor->shape[0]) break;
+    }
+    return experts;
+}
+
+void split_latent_heads(const WeightIndex& index, const std::string& tensor, const AttentionSpec& attention,
+                        LatentMap& map) {
     const std::int64_t plain = attention.latent.plain_width, value = attention.value_width;
+    const TensorInfo* stored = index.find(tensor);
+    const std::int64_t rows = stored != nullptr && stored->shape.rank() > 0 ? stored->shape[0] : 0;
     for (std::int64_t h = 0; h < attention.query_heads; ++h) {
         // Rows are [head][plain keys, values]; the keys' matrix is needed the other way round, [rank, plain].
         WeightSource key;
@@ -53,6 +68,7 @@ void split_latent_heads(const std::string& tensor, const AttentionSpec& attentio
         up.tensor = tensor;
         up.rows = {h * (plain + value) + plain, value, value};
         map.value_up.push_back(up);
+        if ((h + 1) * (plain + value) > rows) break;
     }
 }
 
@@ -78,7 +94,7 @@ WeightMap hub_llama_map(const WeightIndex& index, const ModelSpec& spec, bool is
             layer.latent.query_norm = names.norm(attention + "q_a_layernorm");
             layer.latent.row_down = names.linear(attention + "kv_a_proj_with_mqa");
             layer.latent.row_norm = names.norm(attention + "kv_a_layernorm");
-            split_latent_heads(attention + "kv_b_proj.weight", attention_spec, layer.latent);
+            split_latent_heads(index, attention + "kv_b_proj.weight", attention_spec, layer.latent);
         } else {
             layer.query = names.linear(attention + "q_proj");
             layer.key = names.linear(attention + "k_proj");
@@ -100,11 +116,11 @@ MixtureMap hub_mixture(const TensorNames& names, const std::string& stem, const 
     MixtureMap map;
     map.router = names.linear(text(stem, parts.router));
     if (!parts.selection_bias.empty()) map.selection_bias = names.tensor(text(stem, parts.selection_bias));
-    for (std::int64_t e = 0; e < spec.experts.expert_count; ++e) {
+    map.experts = map_experts(names.index, spec.experts.expert_count, [&](std::int64_t e) -> ExpertMap {
         const std::string expert = text(stem, "experts.", e, ".");
-        map.experts.push_back({names.linear(text(expert, parts.gate)), names.linear(text(expert, parts.up)),
-                               names.linear(text(expert, parts.down))});
-    }
+        return {names.linear(text(expert, parts.gate)), names.linear(text(expert, parts.up)),
+                names.linear(text(expert, parts.down))};
+    });
     if (!parts.shared.empty() && spec.experts.shared_width > 0) {
         const std::string shared = text(stem, parts.shared, ".");
         map.shared = {names.linear(shared + "gate_proj"), names.linear(shared + "up_proj"),

@@ -45,9 +45,11 @@ ExpertMap hub_expert(const std::string& stem, std::int64_t expert, std::int64_t 
 
 void read_layers(ConfigReader& reader, LlamaBase& base, const MixtureSpec& mixture, ModelSpec& spec) {
     AttentionSpec attention = base.layer.attention;
-    // GGUF states neither; llama.cpp takes the published models' 8192 and every fourth layer.
-    const std::int64_t chunk = reader.integer({"attention_chunk_size", ""}, 8192);
-    const std::int64_t interval = reader.integer({"no_rope_layer_interval", ""}, 4);
+    // GGUF states neither; llama.cpp takes the published models' 8192 and every fourth layer, or, where the file has a
+    // window of 0, neither chunks nor layers without positions.
+    const bool is_whole = reader.integer({"", "attention.sliding_window"}, 8192) == 0;
+    const std::int64_t chunk = reader.integer({"attention_chunk_size", ""}, is_whole ? 0 : 8192);
+    const std::int64_t interval = reader.integer({"no_rope_layer_interval", ""}, is_whole ? 0 : 4);
     const bool is_normed = reader.boolean({"use_qk_norm", ""}, mixture.experts.expert_count != 128);
     const bool is_tuned = reader.boolean({"attn_temperature_tuning", ""}, true);
     const auto gain = static_cast<float>(reader.real({"attn_scale", ""}, 0.1));
@@ -85,8 +87,8 @@ WeightMap hub_map(const WeightIndex& index, const ModelSpec& spec, bool is_tied)
         if (!spec.layers[l].mixture) continue;
         const ExpertSpec& experts = spec.layers[l].mixture->experts;
         layer.mixture.router = names.linear(stem + "router");
-        for (std::int64_t e = 0; e < experts.expert_count; ++e)
-            layer.mixture.experts.push_back(hub_expert(stem, e, experts.width));
+        layer.mixture.experts = map_experts(index, experts.expert_count,
+                                            [&](std::int64_t e) { return hub_expert(stem, e, experts.width); });
         layer.mixture.shared = {names.linear(stem + "shared_expert.gate_proj"),
                                 names.linear(stem + "shared_expert.up_proj"),
                                 names.linear(stem + "shared_expert.down_proj")};
