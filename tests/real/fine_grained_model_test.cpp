@@ -97,7 +97,7 @@ TEST_CASE("the fine-grained model keeps its top tokens and distributions with in
         const std::string name = prompt.at("name");
         const double same = same_routes(fed, reference, name, 0.25F);
         INFO(same << " of its routes are the reference's");
-        CHECK(same > 0.7);
+        CHECK(same > 0.8);
         // llama.cpp differs by up to 2.5 in the last position; a smaller lead decides nothing.
         if (prompt.at("top2_margin") > 1.0)
             CHECK(test::best(fed.logits.back()) == prompt.at("top20_ids")[0].get<TokenId>());
