@@ -80,7 +80,6 @@ WeightMap hub_map(const WeightIndex& index, const ModelSpec& spec, bool is_tied)
     for (std::size_t l = 0; l < map.layers.size(); ++l) {
         const std::string stem = text(prefix, "layers.", l, ".feed_forward.");
         LayerMap& layer = map.layers[l];
-        layer.query_norm = layer.key_norm = {};
         layer.gate = names.linear(stem + "gate_proj");
         layer.up = names.linear(stem + "up_proj");
         layer.down = names.linear(stem + "down_proj");
@@ -115,6 +114,7 @@ Result<Architecture> describe_llama4(const ModelConfig& config, const WeightInde
     read_layers(reader, base, mixture, out.spec);
     MIXTURA_RETURN_IF_ERROR(reader.status());
     out.map = reader.is_gguf() ? gguf_map(index, out.spec) : hub_map(index, out.spec, base.is_tied);
+    for (LayerMap& layer : out.map.layers) layer.query_norm = layer.key_norm = {};  // norms without weights
     out.warnings = reader.unread_warnings();
     return out;
 }
