@@ -57,9 +57,6 @@ class WeightStore {
     WeightStore() noexcept = default;
 
   private:
-    template <class Jobs>
-    Status place(Jobs& jobs);  // takes memory for them
-
     std::vector<AlignedBuffer> buffers_;
     std::uint64_t size_bytes_ = 0;
 };

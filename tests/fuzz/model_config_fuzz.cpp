@@ -74,7 +74,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                 if (!is_short) std::abort();  // more was built than is there
             }
         }
-        (void)predict_weight_bytes(files);
+        (void)predict_weights(files);
     }
     return 0;
 }

@@ -1,0 +1,170 @@
+#include "weights/piece_loader.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "base/machine.hpp"
+#include "kernels/quant/decode.hpp"
+
+namespace mixtura {
+namespace {
+
+constexpr std::size_t kChunkBytes = 4 << 20;  // of a transposed tensor at a time
+// A file of an eighth of the memory or more would push everything else out of the page cache on its way through.
+constexpr std::uint64_t kDirectShare = 8;
+
+Status grow(AlignedBuffer& buffer, std::uint64_t size_bytes) {
+    if (buffer.size_bytes() >= size_bytes) return {};
+    buffer = {};
+    MIXTURA_ASSIGN_OR_RETURN(buffer, AlignedBuffer::allocate(size_bytes));
+    return {};
+}
+
+}  // namespace
+
+PieceLoader::PieceLoader(const WeightIndex& index) {
+    const std::uint64_t direct_from = physical_memory_bytes() / kDirectShare;
+    for (const auto& file : index.files) readers_.push_back(std::make_unique<PieceReader>(file, direct_from));
+}
+
+Result<const std::byte*> PieceLoader::gather(const PieceReader& reader, const WeightBinding& binding,
+                                             std::uint64_t begin, std::size_t row_bytes, std::int64_t first,
+                                             std::int64_t last, AlignedBuffer& buffer, AlignedBuffer& rows) const {
+    const std::int64_t from = file_row(binding, first), span = file_row(binding, last - 1) + 1 - from;
+    const auto read = [&](std::int64_t row, std::int64_t count) {
+        return reader.read(begin + static_cast<std::uint64_t>(row) * row_bytes,
+                           static_cast<std::size_t>(count) * row_bytes, buffer);
+    };
+    if (span == last - first) {
+        MIXTURA_ASSIGN_OR_RETURN(const std::span<const std::byte> all, read(from, span));
+        return all.data();
+    }
+    MIXTURA_RETURN_IF_ERROR(grow(rows, static_cast<std::uint64_t>(last - first) * row_bytes));
+    // A pattern that skips little (every second row) is read with what it skips; else run by run.
+    constexpr std::int64_t kSkippedFactor = 4;
+    if (span <= kSkippedFactor * (last - first)) {
+        MIXTURA_ASSIGN_OR_RETURN(const std::span<const std::byte> all, read(from, span));
+        for (std::int64_t row = first; row < last; ++row) {
+            std::memcpy(rows.data() + static_cast<std::size_t>(row - first) * row_bytes,
+                        all.data() + static_cast<std::size_t>(file_row(binding, row) - from) * row_bytes, row_bytes);
+        }
+        return rows.data();
+    }
+    for (std::int64_t row = first; row < last;) {
+        std::int64_t run = 1;
+        while (row + run < last && file_row(binding, row + run) == file_row(binding, row) + run) ++run;
+        MIXTURA_ASSIGN_OR_RETURN(const std::span<const std::byte> part, read(file_row(binding, row), run));
+        std::memcpy(rows.data() + static_cast<std::size_t>(row - first) * row_bytes, part.data(), part.size());
+        row += run;
+    }
+    return rows.data();
+}
+
+// Rows of a matrix that the file stores as [in, out]: one file row an input.  Block formats become f32.
+Result<const std::byte*> PieceLoader::gather_transposed(const WeightPiece& piece, PieceScratch& scratch) const {
+    const WeightJob& job = *piece.job;
+    const WeightBinding& binding = *job.binding;
+    const DTypeInfo& stored = dtype_info(job.tensor->dtype);
+    const bool is_decoded = job.dtype != stored.dtype;
+    const auto element = static_cast<std::size_t>(is_decoded ? std::int64_t{sizeof(float)} : stored.block_bytes);
+    const std::int64_t row_count = piece.last_row - piece.first_row;
+    const auto line_bytes = static_cast<std::size_t>(job.file_row_bytes);
+    const std::size_t blocks = line_bytes / static_cast<std::size_t>(stored.block_bytes);
+    MIXTURA_RETURN_IF_ERROR(grow(scratch.rows, static_cast<std::uint64_t>(row_count * binding.columns) * element));
+    std::vector<float> values(is_decoded ? blocks * static_cast<std::size_t>(stored.block_elements) : 0);
+    const std::uint64_t begin =
+        job.tensor->offset_bytes + job.slice_offset +
+        static_cast<std::uint64_t>(std::max<std::int64_t>(binding.source.input_begin, 0)) * job.file_row_bytes;
+    const std::int64_t at_once =
+        std::max<std::int64_t>(static_cast<std::int64_t>(kChunkBytes / std::max<std::size_t>(line_bytes, 1)), 1);
+    for (std::int64_t first = 0; first < binding.columns; first += at_once) {
+        const std::int64_t count = std::min(at_once, binding.columns - first);
+        MIXTURA_ASSIGN_OR_RETURN(
+            const std::span<const std::byte> lines,
+            readers_[job.tensor->file]->read(begin + static_cast<std::uint64_t>(first) * line_bytes,
+                                             static_cast<std::size_t>(count) * line_bytes, scratch.file));
+        for (std::int64_t i = 0; i < count; ++i) {
+            const std::byte* from = lines.data() + static_cast<std::size_t>(i) * line_bytes;
+            if (is_decoded) {
+                decoder(stored.dtype)(from, values.data(), blocks);
+                from = reinterpret_cast<const std::byte*>(values.data());
+            }
+            std::byte* to = scratch.rows.data() + static_cast<std::size_t>(first + i) * element;
+            for (std::int64_t row = 0; row < row_count; ++row) {
+                std::memcpy(to + static_cast<std::size_t>(row * binding.columns) * element,
+                            from + static_cast<std::size_t>(file_row(binding, piece.first_row + row)) * element,
+                            element);
+            }
+        }
+    }
+    return scratch.rows.data();
+}
+
+// GGUF's MXFP4 blocks (exponent, then 16 bytes whose low halves are the first 16 elements) of the two-tensor form,
+// whose byte j holds elements 2j and 2j + 1.
+Result<const std::byte*> PieceLoader::gather_mxfp4(const WeightPiece& piece, PieceScratch& scratch) const {
+    const WeightJob& job = *piece.job;
+    const WeightBinding& binding = *job.binding;
+    const auto code_bytes = static_cast<std::size_t>(job.file_row_bytes), row_blocks = code_bytes / kMxCodeBytes;
+    AlignedBuffer code_rows, scale_rows;
+    MIXTURA_ASSIGN_OR_RETURN(const std::byte* codes,
+                             gather(*readers_[job.tensor->file], binding, job.tensor->offset_bytes + job.slice_offset,
+                                    code_bytes, piece.first_row, piece.last_row, scratch.file, code_rows));
+    MIXTURA_ASSIGN_OR_RETURN(
+        const std::byte* scales,
+        gather(*readers_[job.scales->file], binding, job.scales->offset_bytes + job.slice_offset / kMxCodeBytes,
+               row_blocks, piece.first_row, piece.last_row, scratch.scales, scale_rows));
+    constexpr std::size_t kBlockBytes = 1 + kMxCodeBytes;
+    const std::size_t block_count = static_cast<std::size_t>(piece.last_row - piece.first_row) * row_blocks;
+    MIXTURA_RETURN_IF_ERROR(grow(scratch.rows, block_count * kBlockBytes));
+    for (std::size_t block = 0; block < block_count; ++block) {
+        const std::byte* from = codes + block * kMxCodeBytes;
+        std::byte* to = scratch.rows.data() + block * kBlockBytes;
+        *to++ = scales[block];
+        const auto code = [&](std::size_t i) { return i % 2 == 0 ? from[i / 2] & std::byte{0x0F} : from[i / 2] >> 4; };
+        for (std::size_t i = 0; i < kMxCodeBytes; ++i) to[i] = code(i) | (code(i + kMxCodeBytes) << 4);
+    }
+    return scratch.rows.data();
+}
+
+Status PieceLoader::load(const WeightPiece& piece, PieceScratch& scratch) const {
+    const WeightJob& job = *piece.job;
+    const WeightBinding& binding = *job.binding;
+    const std::int64_t row_count = piece.last_row - piece.first_row;
+    const DTypeInfo& dtype = dtype_info(job.tensor->dtype);
+    const auto row_bytes = static_cast<std::size_t>(job.file_row_bytes);
+    Result<const std::byte*> gathered =
+        job.scales != nullptr ? gather_mxfp4(piece, scratch)
+        : binding.source.is_transposed
+            ? gather_transposed(piece, scratch)
+            : gather(*readers_[job.tensor->file], binding, job.tensor->offset_bytes + job.slice_offset, row_bytes,
+                     piece.first_row, piece.last_row, scratch.file, scratch.rows);
+    MIXTURA_ASSIGN_OR_RETURN(const std::byte* rows, std::move(gathered));
+    const auto decoded_blocks = static_cast<std::size_t>(row_count * binding.columns / dtype.block_elements);
+    switch (binding.form) {
+        case WeightForm::packed:
+        case WeightForm::plain: {
+            std::vector<float> values;
+            if (!binding.source.is_transposed && job.scales == nullptr && job.dtype != dtype.dtype) {
+                values.resize(static_cast<std::size_t>(row_count * binding.columns));
+                decoder(dtype.dtype)(rows, values.data(), decoded_blocks);
+                rows = reinterpret_cast<const std::byte*>(values.data());
+            }
+            pack_rows(job.dtype, rows, row_count, binding.columns,
+                      job.memory + piece.first_row / kPanelRows * panel_bytes(job.dtype, binding.columns));
+            break;
+        }
+        case WeightForm::rows:
+            std::memcpy(job.memory + static_cast<std::size_t>(piece.first_row) * row_bytes, rows,
+                        static_cast<std::size_t>(row_count) * row_bytes);
+            break;
+        case WeightForm::floats:
+            decoder(dtype.dtype)(rows, reinterpret_cast<float*>(job.memory) + piece.first_row * binding.columns,
+                                 decoded_blocks);
+            break;
+    }
+    return {};
+}
+
+}  // namespace mixtura
