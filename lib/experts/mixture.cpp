@@ -1,10 +1,10 @@
-// run_mixture: two task lists, two barriers, whatever the number of experts.
+// run_mixture: three task lists, a barrier behind each, whatever the number of experts.
 //   0  per token: int8 blocks of x where a matrix reads them, weight · x by slot where the weight is at the input, and
 //      shared_scale · sigmoid(shared_gate · x)
 //   1  (expert with tokens, run of F): gate and up, activation                       gate_up.cpp
 //   2  (run of H) over all experts: down, and the sum over a token's choices          mix_down.cpp
 // The shared expert is one more expert with all tokens.  Every step is a function of one token's values alone, and all
-// sums have a fixed order: README.md.
+// sums have a fixed order: kernels/README.md, mix_down.cpp.
 #include "experts/mixture.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What the two task lists of one run_mixture() share: its arguments, the parts of its scratch, and a job for each
+// What the task lists of one run_mixture() share: its arguments, the parts of its scratch, and a job for each
 // expert that has tokens.  mixture.cpp fills it, gate_up.cpp and mix_down.cpp work on it; it lives on run_mixture's
 // stack.
 #pragma once
