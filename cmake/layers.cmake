@@ -10,6 +10,7 @@ set(MIXTURA_LAYERS
   "formats   | 3  | 0-2"
   "kernels   | 3  | 0-2"
   "comm      | 3  | 0-2"
+  "measure   | 4  | 0-2 kernels"
   "tokenizer | 4  | 0-2 formats"
   "weights   | 4  | 0-2 formats kernels"
   "router    | 5  | 0-2 formats kernels"

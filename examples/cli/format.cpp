@@ -18,11 +18,7 @@ std::string human(std::uint64_t amount, std::span<const std::string_view> units,
         value /= 1000.0;
         ++unit;
     }
-    char digits[32];
-    const int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
-    const auto [end, failure] =
-        std::to_chars(digits, digits + sizeof digits, value, std::chars_format::fixed, decimals);
-    return std::string(digits, end) + " " + std::string(units[unit]);
+    return decimal(value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0) + " " + std::string(units[unit]);
 }
 
 // Columns a text takes on a terminal: one per code point is exact for what the tables hold (names, numbers, "…").
@@ -63,6 +59,12 @@ std::string grouped(std::uint64_t number) {
     std::string digits = std::to_string(number);
     for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
     return digits;
+}
+
+std::string decimal(double value, int digits) {
+    char text[400];  // the largest double has 309 digits
+    const auto [end, failure] = std::to_chars(text, text + sizeof text, value, std::chars_format::fixed, digits);
+    return failure == std::errc() ? std::string(text, end) : std::string();
 }
 
 std::string printable(std::string_view untrusted) {

@@ -8,9 +8,10 @@
 
 namespace mixtura::cli {
 
-std::string human_bytes(std::uint64_t bytes);  // "271 MB": decimal units, three significant digits
-std::string human_count(std::uint64_t count);  // "135 M"
-std::string grouped(std::uint64_t number);     // "134,515,008"
+std::string human_bytes(std::uint64_t bytes);   // "271 MB": decimal units, three significant digits
+std::string human_count(std::uint64_t count);   // "135 M"
+std::string grouped(std::uint64_t number);      // "134,515,008"
+std::string decimal(double value, int digits);  // "12.50": so many digits behind the point, whatever the locale
 
 // Bytes of a file or a name, safe on a terminal: control bytes and broken UTF-8 as \xNN.
 std::string printable(std::string_view untrusted);

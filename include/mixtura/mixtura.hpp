@@ -9,6 +9,7 @@
 #include <mixtura/expert_pool.hpp>
 #include <mixtura/generation.hpp>
 #include <mixtura/kv_cache.hpp>
+#include <mixtura/machine.hpp>
 #include <mixtura/model.hpp>
 #include <mixtura/op_times.hpp>
 #include <mixtura/router.hpp>

@@ -28,7 +28,8 @@ struct ModelOptions {
 struct RoleMemory {
     std::string role;  // "layers.#.ffn.up.weight", "layers.#.experts.up.weight"
     std::uint64_t tensor_count = 0;
-    std::uint64_t parameter_count = 0;  // numbers in them; a tensor that two roles read counts for both
+    std::uint64_t parameter_count = 0;          // numbers in them; a tensor that two roles read counts for both
+    std::uint64_t integer_parameter_count = 0;  // those multiplied in 8-bit integers; the others are in f32
     std::uint64_t size_bytes = 0;
 };
 

@@ -101,9 +101,8 @@ Status add_token_cost(const WeightIndex& index, const ModelSpec& spec, const Wei
         const auto layer = static_cast<std::size_t>(*number_behind(binding.role, "layers."));
         if (*expert >= spec.layers[layer].mixture->router.policy.top_k) return {};
         token.routed_parameters += parameters;
-        MIXTURA_ASSIGN_OR_RETURN(const std::vector<std::uint64_t> alone,
-                                 WeightStore::predicted_bytes(index, {binding}));
-        bytes = alone[0];
+        MIXTURA_ASSIGN_OR_RETURN(const std::vector<PredictedWeight> alone, WeightStore::predict(index, {binding}));
+        bytes = alone[0].size_bytes;
     }
     token.multiplied_parameters += parameters;
     token.read_bytes += bytes;
@@ -144,18 +143,22 @@ Result<WeightForecast> predict_weights(const ModelFiles& files) {
     WeightForecast forecast;
     std::vector<RoleBytes>& roles = forecast.roles;
     const std::vector<WeightBinding> bindings = bind_weights(architecture.spec, architecture.map, weights);
-    MIXTURA_ASSIGN_OR_RETURN(const std::vector<std::uint64_t> bytes,
-                             WeightStore::predicted_bytes(files.index, bindings));
+    MIXTURA_ASSIGN_OR_RETURN(const std::vector<PredictedWeight> weights_in_memory,
+                             WeightStore::predict(files.index, bindings));
     for (std::size_t i = 0; i < bindings.size(); ++i) {
         const WeightBinding& binding = bindings[i];
         const std::string role = without_numbers(binding.role);
         const auto [place, is_new] = places.try_emplace(role, roles.size());
-        if (is_new) roles.push_back({role, 0, 0, 0});
+        if (is_new) roles.push_back({role, 0, 0, 0, 0});
         const auto parameters = static_cast<std::uint64_t>(binding.rows * binding.columns);
         ++roles[place->second].tensor_count;
         roles[place->second].parameter_count += parameters;
-        roles[place->second].size_bytes += bytes[i];
-        MIXTURA_RETURN_IF_ERROR(add_token_cost(files.index, architecture.spec, binding, bytes[i], forecast.token));
+        const auto [dtype, size_bytes] = weights_in_memory[i];
+        const bool is_product = binding.form == WeightForm::packed || binding.form == WeightForm::plain;
+        if (is_product && panel_kind(dtype) == PanelKind::integer)
+            roles[place->second].integer_parameter_count += parameters;
+        roles[place->second].size_bytes += size_bytes;
+        MIXTURA_RETURN_IF_ERROR(add_token_cost(files.index, architecture.spec, binding, size_bytes, forecast.token));
     }
     return forecast;
 }

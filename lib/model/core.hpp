@@ -32,6 +32,7 @@ struct RoleBytes {
     std::string role;  // without numbers: "layers.#.experts.gate.weight"
     std::uint64_t tensor_count = 0;
     std::uint64_t parameter_count = 0;
+    std::uint64_t integer_parameter_count = 0;
     std::uint64_t size_bytes = 0;
 };
 struct WeightForecast {

@@ -91,7 +91,8 @@ Result<MemoryForecast> Model::forecast(const std::string& path, std::int64_t con
         MemoryForecast forecast;
         forecast.token = weights.token;
         for (const RoleBytes& role : weights.roles) {
-            forecast.roles.push_back({role.role, role.tensor_count, role.parameter_count, role.size_bytes});
+            forecast.roles.push_back(
+                {role.role, role.tensor_count, role.parameter_count, role.integer_parameter_count, role.size_bytes});
             forecast.weight_bytes += role.size_bytes;
         }
         forecast.context_tokens = context_tokens > 0 ? context_tokens : architecture.spec.context_tokens;

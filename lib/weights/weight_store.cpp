@@ -64,12 +64,12 @@ Result<std::vector<AlignedBuffer>> place(std::vector<WeightJob>& jobs) {
 
 }  // namespace
 
-Result<std::vector<std::uint64_t>> WeightStore::predicted_bytes(const WeightIndex& index,
-                                                                const std::vector<WeightBinding>& bindings) {
+Result<std::vector<PredictedWeight>> WeightStore::predict(const WeightIndex& index,
+                                                          const std::vector<WeightBinding>& bindings) {
     MIXTURA_ASSIGN_OR_RETURN(const std::vector<WeightJob> jobs, make_weight_jobs(index, bindings));
-    std::vector<std::uint64_t> bytes;
-    for (const WeightJob& job : jobs) bytes.push_back(job.same_as ? 0 : job.memory_bytes);
-    return bytes;
+    std::vector<PredictedWeight> weights;
+    for (const WeightJob& job : jobs) weights.push_back({job.dtype, job.same_as ? 0 : job.memory_bytes});
+    return weights;
 }
 
 Result<WeightStore> WeightStore::load(const WeightIndex& index, const std::vector<WeightBinding>& bindings,

@@ -35,6 +35,11 @@ struct WeightBinding {
     const float** floats = nullptr;  // floats: the pointer to fill
 };
 
+struct PredictedWeight {
+    DType dtype = DType::unknown;  // in memory
+    std::uint64_t size_bytes = 0;  // owned; 0 where an earlier binding's serve
+};
+
 // Called from the loading thread between pieces of work with bytes done and in all; false cancels (CANCELLED).
 using LoadProgress = std::function<bool(std::uint64_t bytes_done, std::uint64_t bytes_total)>;
 
@@ -47,10 +52,9 @@ class WeightStore {
     static Result<WeightStore> load(const WeightIndex& index, const std::vector<WeightBinding>& bindings,
                                     ParallelFor& threads, const LoadProgress& progress);
 
-    // Bytes load() would own for each binding (0 where an earlier one's serve), without reading anything; the same
-    // errors for what does not fit.
-    static Result<std::vector<std::uint64_t>> predicted_bytes(const WeightIndex& index,
-                                                              const std::vector<WeightBinding>& bindings);
+    // What load() would make of each binding, without reading anything; the same errors for what does not fit.
+    static Result<std::vector<PredictedWeight>> predict(const WeightIndex& index,
+                                                        const std::vector<WeightBinding>& bindings);
 
     std::uint64_t size_bytes() const noexcept { return size_bytes_; }
 
