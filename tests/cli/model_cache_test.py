@@ -29,7 +29,7 @@ def check(name, is_good, detail=""):
 
 
 def build(folder, sha256, size_bytes=100):
-    return model_cache.build(folder / "cache/model.gguf", folder / "script.py", folder / "recipe", "q8_0", sha256, size_bytes)
+    model_cache.build(folder / "cache", [model_cache.Job("model.gguf", folder / "script.py", folder / "recipe", "q8_0", sha256, size_bytes)])
 
 
 def started(folder, sha256):
@@ -69,7 +69,7 @@ with tempfile.TemporaryDirectory() as name:
     (folder / "script.py").write_text(SCRIPT)
 
     child = started(folder, right)
-    while not list(cache.glob(".work-*/model.gguf")):
+    while not list(cache.glob(".work-*/part")):
         time.sleep(0.01)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)

@@ -22,10 +22,11 @@ link = out / "default-q8_0.gguf"
 model = model_cache.default_model()
 link.unlink(missing_ok=True)
 link.symlink_to(model)
-model_cache.build_default(out / "default-f16.gguf", "f16", "cfad998689d17c7dbe0dbd6f83ec66623ecf78fcdea3b0c997322e778bac8c95",
-                          1_386_209_568)
-FINE_GRAINED = [("fine-grained.gguf", "q8_0", "2a02358a3d6e7f44ec3e73e94f413805b9ad5baa38274d2be5db41b29631f418", 145_426_432),
-                ("fine-grained-f32.gguf", "f32", "e37ae433c13d85cbdaa42f5ba7ed7dacf7b33658d174d31eb73eaf3186d8f715", 540_461_056)]
-for name, matrix_type, sha256, size_bytes in FINE_GRAINED:
-    model_cache.build(out / name, HERE / "make/build_fine_grained_model.py", HERE / "data/fine-grained-model/recipe.safetensors",
-                      matrix_type, sha256, size_bytes)
+FINE_GRAINED = (HERE / "make/build_fine_grained_model.py", HERE / "data/fine-grained-model/recipe.safetensors")
+model_cache.build(out, [
+    model_cache.default_job("default-f16.gguf", "f16", "cfad998689d17c7dbe0dbd6f83ec66623ecf78fcdea3b0c997322e778bac8c95", 1_386_209_568),
+    model_cache.Job("fine-grained.gguf", *FINE_GRAINED, "q8_0",
+                    "2a02358a3d6e7f44ec3e73e94f413805b9ad5baa38274d2be5db41b29631f418", 145_426_432),
+    model_cache.Job("fine-grained-f32.gguf", *FINE_GRAINED, "f32",
+                    "e37ae433c13d85cbdaa42f5ba7ed7dacf7b33658d174d31eb73eaf3186d8f715", 540_461_056),
+])
