@@ -68,7 +68,7 @@ void split_latent_heads(const WeightIndex& index, const std::string& tensor, con
         up.tensor = tensor;
         up.rows = {h * (plain + value) + plain, value, value};
         map.value_up.push_back(up);
-        if ((h + 1) * (plain + value) > rows) break;
+        if (plain < 1 || value < 1 || (h + 1) * (plain + value) > rows) break;  // the sizes are refused later
     }
 }
 
