@@ -14,7 +14,7 @@ MIXTURA_BODY AttentionPartial weigh(const AttentionSplit& split, const Attention
                                     std::int64_t last, float* weights) noexcept {
     const Lanes factor = broadcast(split.scale), cap = broadcast(split.soft_cap), slope = broadcast(query.slope);
     const Lanes lowest = broadcast(-__builtin_inff());
-    const std::int64_t begin = (first - split.split_first) / 16 * 16, end = last - split.split_first;
+    const std::int64_t start = first - split.split_first, end = last - split.split_first, begin = start / 16 * 16;
     Lanes largest = lowest;
     for (std::int64_t k = begin; k < end; k += 16) {
         Lanes score = mul(load(weights + k), factor);
@@ -24,15 +24,18 @@ MIXTURA_BODY AttentionPartial weigh(const AttentionSplit& split, const Attention
             score = fma(slope, add(broadcast(distance), lane_numbers()), score);
         }
         store(weights + k, score);
-        const Mask seen = lanes_between(first - split.split_first - k, end - k);
-        largest = larger(select(seen, score, lowest), largest);
+        if (k < start || k + 16 > end) {
+            score = select(lanes_between(start - k, end - k), score, lowest);
+        }
+        largest = larger(score, largest);
     }
     const float maximum = largest_lane(largest) + 0.0F;
     Lanes sum = broadcast(0.0F);
     for (std::int64_t k = begin; k < end; k += 16) {
         const Lanes weight = exp(sub(load(weights + k), broadcast(maximum)));
         store(weights + k, weight);
-        sum = select(lanes_between(first - split.split_first - k, end - k), add(sum, weight), sum);
+        const Lanes more = add(sum, weight);
+        sum = k < start || k + 16 > end ? select(lanes_between(start - k, end - k), more, sum) : more;
     }
     return {.maximum = maximum, .sum = tree_sum(sum), .output = nullptr};
 }
@@ -135,7 +138,10 @@ MIXTURA_BODY void attend_split(const AttentionSplit& split) noexcept {
             store(weights[i] + (all.last - 1 - split.split_first) / 16 * 16, broadcast(0.0F));
         }
     }
-    const std::int64_t keys = tile_rows(split.key_width);
+    // Few queries read eight rows at once: more would leave the nearest cache between widening and use.
+    const std::int64_t keys = !are_many                                ? 8
+                              : all.last - all.first / 16 * 16 <= 16 ? 16
+                                                                       : tile_rows(split.key_width);
     for (std::int64_t base = all.first / keys * keys; base < all.last; base += keys) {
         const Range range = within(all, base, keys);
         if (are_many) {
@@ -151,7 +157,7 @@ MIXTURA_BODY void attend_split(const AttentionSplit& split) noexcept {
         for (std::int64_t d = 0; d < split.value_width; ++d) output[d] = 0.0F;
         split.parts[i].output = output;
     }
-    const std::int64_t values = tile_rows(split.value_width);
+    const std::int64_t values = are_many ? tile_rows(split.value_width) : 8;
     for (std::int64_t base = all.first / values * values; base < all.last; base += values) {
         read_rows(split, split.values, split.value_width, base, within(all, base, values), tile);
         add_values(split, ranges, base, values, tile, weights);

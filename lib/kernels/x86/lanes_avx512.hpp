@@ -46,13 +46,10 @@ MIXTURA_LANES Lanes with_sign_of(Lanes positive, Lanes sign) {
 MIXTURA_LANES Mask is_less(Lanes a, Lanes b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
 MIXTURA_LANES Lanes select(Mask mask, Lanes yes, Lanes no) { return _mm512_mask_blend_ps(mask, no, yes); }
 
-// p · 2^half · 2^(whole - half) for the whole number `shifted` holds above 1.5 · 2^23; see exp_f32.
+// p · 2^whole for the whole number `shifted` holds above 1.5 · 2^23, rounded once, as exp_f32's two steps round: the
+// first of them is exact.
 MIXTURA_LANES Lanes times_power_of_two(Lanes p, Lanes shifted, float round) {
-    const __m512i whole = _mm512_sub_epi32(_mm512_castps_si512(shifted), _mm512_castps_si512(_mm512_set1_ps(round)));
-    const __m512i half = _mm512_srai_epi32(whole, 1), bias = _mm512_set1_epi32(127);
-    const __m512i low = _mm512_slli_epi32(_mm512_add_epi32(half, bias), 23);
-    const __m512i high = _mm512_slli_epi32(_mm512_add_epi32(_mm512_sub_epi32(whole, half), bias), 23);
-    return _mm512_mul_ps(_mm512_mul_ps(p, _mm512_castsi512_ps(low)), _mm512_castsi512_ps(high));
+    return _mm512_scalef_ps(p, _mm512_sub_ps(shifted, _mm512_set1_ps(round)));
 }
 
 // The tree 8-4-2-1 of reduce.hpp.
