@@ -6,9 +6,12 @@
 namespace mixtura {
 namespace {
 
-// Queries of one task: they share the keys they read.  Their partial outputs are on the stack, 32 KiB at most.
+// Queries of one task: they share the keys they read, and what it costs to turn and widen them.  Their partial outputs
+// are on the stack, 32 KiB at most.
 constexpr std::int64_t kQueriesMax = kSplitQueriesMax;
 constexpr std::int64_t kPartialFloats = 8192;
+constexpr std::int64_t kQueriesMin = 16;  // below, keys are better shared than split among more threads
+constexpr std::int64_t kTasksPerThread = 2;
 
 // A task is some of the (token, head of the group) pairs of one sequence and one key/value head.
 struct Task {
@@ -104,20 +107,28 @@ void attention(const KernelTable& kernels, ParallelFor& threads, const Attention
                const AttentionCache& cache, std::span<const AttentionSequence> sequences, ConstRows queries,
                Rows outputs) noexcept {
     const std::int64_t group = shape.query_heads / shape.kv_heads;
-    const std::int64_t pairs_max =
+    std::int64_t pairs_max =
         std::clamp<std::int64_t>(kPartialFloats / std::max<std::int64_t>(shape.value_width, 1), 1, kQueriesMax);
-    const auto tasks_of = [&](const AttentionSequence& sequence) noexcept {
-        return (sequence.row_count * group + pairs_max - 1) / pairs_max * shape.kv_heads;
+    const auto blocks_of = [&](const AttentionSequence& sequence) noexcept {
+        return (sequence.row_count * group + pairs_max - 1) / pairs_max;
     };
-    std::int64_t task_count = 0;
-    for (const AttentionSequence& sequence : sequences) task_count += tasks_of(sequence);
+    const auto count_tasks = [&]() noexcept {
+        std::int64_t count = 0;
+        for (const AttentionSequence& sequence : sequences) count += blocks_of(sequence) * shape.kv_heads;
+        return count;
+    };
+    // A short step goes to all threads rather than share the most keys; no bit depends on it.
+    while (pairs_max > kQueriesMin && count_tasks() < kTasksPerThread * threads.thread_count()) pairs_max /= 2;
 
-    parallel_for(threads, task_count, [&](std::int64_t index, int) noexcept {
+    // One head's tasks follow each other, for its keys and values to be read from a near cache; the last tokens first,
+    // for they see the most and whoever is done last should have a short task.
+    parallel_for(threads, count_tasks(), [&](std::int64_t index, int) noexcept {
         std::size_t s = 0;
-        while (index >= tasks_of(sequences[s])) index -= tasks_of(sequences[s++]);
-        const std::int64_t first_pair = index / shape.kv_heads * pairs_max;
+        while (index >= blocks_of(sequences[s]) * shape.kv_heads) index -= blocks_of(sequences[s++]) * shape.kv_heads;
+        const std::int64_t blocks = blocks_of(sequences[s]);
+        const std::int64_t first_pair = (blocks - 1 - index % blocks) * pairs_max;
         const Task task{.sequence = &sequences[s],
-                        .kv_head = index % shape.kv_heads,
+                        .kv_head = index / blocks,
                         .first_pair = first_pair,
                         .pair_count = std::min(pairs_max, sequences[s].row_count * group - first_pair)};
         run_task(kernels, shape, cache, task, queries, outputs);

@@ -13,7 +13,7 @@ namespace mixtura {
 inline constexpr std::int64_t kCacheBlockTokens = 32;  // the KV cache's page
 inline constexpr std::int64_t kSplitTokens = 256;      // split i is positions [256 i, 256 (i + 1)), whatever the batch
 inline constexpr std::int64_t kHeadWidthMax = 1024;
-inline constexpr std::int64_t kSplitQueriesMax = 32;  // of one call: their weights take 32 KiB of stack
+inline constexpr std::int64_t kSplitQueriesMax = 64;  // of one call: their weights take 64 KiB of stack
 
 // Keys and values of one layer and one key/value head of one sequence, in pages of kCacheBlockTokens.  Row of position
 // p:

@@ -1,4 +1,4 @@
-// Attention for AVX2: attention_body.hpp over lanes_avx2.hpp.
+// Attention for AVX2: attention_dots_body.hpp and attention_body.hpp over lanes_avx2.hpp.
 #include "kernels/math.hpp"
 #include "kernels/ref/ref.hpp"
 #include "kernels/x86/lanes_avx2.hpp"
@@ -10,6 +10,8 @@ namespace mixtura::avx2 {
 namespace {
 
 #include "kernels/x86/math_body.hpp"
+//
+#include "kernels/x86/attention_dots_body.hpp"
 //
 #include "kernels/x86/attention_body.hpp"
 

@@ -18,8 +18,9 @@ struct Mask {
     __m256i low, high;  // all ones or all zeros a lane
 };
 
-// Register blocks of attention_body.hpp: sixteen 256-bit registers.
+// Register blocks of attention_dots_body.hpp and attention_body.hpp: sixteen 256-bit registers.
 constexpr int kDotsAtOnce = 4;
+constexpr int kTileQueries = 6, kTileKeyLanes = 1, kTileQueriesMin = 6;
 constexpr int kQueriesAtOnce = 2, kLanesAtOnce = 2;
 
 MIXTURA_LANES Mask first_lanes(std::int64_t count) {
@@ -166,6 +167,31 @@ MIXTURA_LANES __m256i bf16_words(__m256 x) {
 MIXTURA_LANES void store_bf16(std::byte* y, Lanes x) {
     const __m256i words = _mm256_packus_epi32(bf16_words(x.low), bf16_words(x.high));  // halves of 128 bits interleaved
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(y), _mm256_permute4x64_epi64(words, 0xD8));
+}
+
+MIXTURA_LANES __m256 two_quarters(const float* low, const float* high) {
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(low)), _mm_loadu_ps(high), 1);
+}
+// out[k · stride + i] = block[16 i + k].  Quarters of rows i and i + 4 are put together as they are loaded.
+MIXTURA_LANES void transpose(const float* block, float* out, std::int64_t stride) {
+    MIXTURA_UNROLL
+    for (int k = 0; k < 16; k += 4) {
+        MIXTURA_UNROLL
+        for (int half = 0; half < 16; half += 8) {
+            __m256 rows[4];
+            MIXTURA_UNROLL
+            for (int i = 0; i < 4; ++i) {
+                const float* at = block + 16 * (half + i) + k;
+                rows[i] = two_quarters(at, at + 4 * 16);
+            }
+            const __m256 a = _mm256_unpacklo_ps(rows[0], rows[1]), b = _mm256_unpackhi_ps(rows[0], rows[1]);
+            const __m256 c = _mm256_unpacklo_ps(rows[2], rows[3]), d = _mm256_unpackhi_ps(rows[2], rows[3]);
+            _mm256_storeu_ps(out + k * stride + half, _mm256_shuffle_ps(a, c, 0x44));
+            _mm256_storeu_ps(out + (k + 1) * stride + half, _mm256_shuffle_ps(a, c, 0xEE));
+            _mm256_storeu_ps(out + (k + 2) * stride + half, _mm256_shuffle_ps(b, d, 0x44));
+            _mm256_storeu_ps(out + (k + 3) * stride + half, _mm256_shuffle_ps(b, d, 0xEE));
+        }
+    }
 }
 
 MIXTURA_LANES void load_pairs_8(const float* x, __m256& even, __m256& odd) {

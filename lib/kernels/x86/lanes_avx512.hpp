@@ -14,8 +14,9 @@ namespace mixtura::avx512 {
 using Lanes = __m512;
 using Mask = __mmask16;
 
-// Register blocks of attention_body.hpp: thirty-two 512-bit registers.
+// Register blocks of attention_dots_body.hpp and attention_body.hpp: thirty-two 512-bit registers.
 constexpr int kDotsAtOnce = 8;
+constexpr int kTileQueries = 8, kTileKeyLanes = 2, kTileQueriesMin = 8;
 constexpr int kQueriesAtOnce = 4, kLanesAtOnce = 4;
 
 MIXTURA_LANES Mask first_lanes(std::int64_t count) {
@@ -45,13 +46,10 @@ MIXTURA_LANES Lanes with_sign_of(Lanes positive, Lanes sign) {
 MIXTURA_LANES Mask is_less(Lanes a, Lanes b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
 MIXTURA_LANES Lanes select(Mask mask, Lanes yes, Lanes no) { return _mm512_mask_blend_ps(mask, no, yes); }
 
-// p · 2^half · 2^(whole - half) for the whole number `shifted` holds above 1.5 · 2^23; see exp_f32.
+// p · 2^whole for the whole number `shifted` holds above 1.5 · 2^23, rounded once, as exp_f32's two steps round: the
+// first of them is exact.
 MIXTURA_LANES Lanes times_power_of_two(Lanes p, Lanes shifted, float round) {
-    const __m512i whole = _mm512_sub_epi32(_mm512_castps_si512(shifted), _mm512_castps_si512(_mm512_set1_ps(round)));
-    const __m512i half = _mm512_srai_epi32(whole, 1), bias = _mm512_set1_epi32(127);
-    const __m512i low = _mm512_slli_epi32(_mm512_add_epi32(half, bias), 23);
-    const __m512i high = _mm512_slli_epi32(_mm512_add_epi32(_mm512_sub_epi32(whole, half), bias), 23);
-    return _mm512_mul_ps(_mm512_mul_ps(p, _mm512_castsi512_ps(low)), _mm512_castsi512_ps(high));
+    return _mm512_scalef_ps(p, _mm512_sub_ps(shifted, _mm512_set1_ps(round)));
 }
 
 // The tree 8-4-2-1 of reduce.hpp.
@@ -118,6 +116,31 @@ MIXTURA_LANES void store_bf16(std::byte* y, Lanes x) {
     const __m512i quiet = _mm512_or_si512(bits, _mm512_set1_epi32(0x0040'0000));
     const __m512i chosen = _mm512_mask_blend_epi32(_mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), rounded, quiet);
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(y), _mm512_cvtepi32_epi16(_mm512_srli_epi32(chosen, 16)));
+}
+
+// out[k · stride + i] = block[16 i + k].  Quarters of rows i, i + 4, i + 8, i + 12 are put together as they are loaded,
+// which leaves 32 shuffles of 64.
+MIXTURA_LANES void transpose(const float* block, float* out, std::int64_t stride) {
+    MIXTURA_UNROLL
+    for (int k = 0; k < 16; k += 4) {
+        Lanes rows[4];
+        MIXTURA_UNROLL
+        for (int i = 0; i < 4; ++i) {
+            const float* at = block + 16 * i + k;
+            rows[i] = _mm512_castps128_ps512(_mm_loadu_ps(at));
+            rows[i] = _mm512_mask_broadcast_f32x4(rows[i], 0x00F0, _mm_loadu_ps(at + 4 * 16));
+            rows[i] = _mm512_mask_broadcast_f32x4(rows[i], 0x0F00, _mm_loadu_ps(at + 8 * 16));
+            rows[i] = _mm512_mask_broadcast_f32x4(rows[i], 0xF000, _mm_loadu_ps(at + 12 * 16));
+        }
+        const __m512d a = _mm512_castps_pd(_mm512_unpacklo_ps(rows[0], rows[1]));
+        const __m512d b = _mm512_castps_pd(_mm512_unpackhi_ps(rows[0], rows[1]));
+        const __m512d c = _mm512_castps_pd(_mm512_unpacklo_ps(rows[2], rows[3]));
+        const __m512d d = _mm512_castps_pd(_mm512_unpackhi_ps(rows[2], rows[3]));
+        store(out + k * stride, _mm512_castpd_ps(_mm512_unpacklo_pd(a, c)));
+        store(out + (k + 1) * stride, _mm512_castpd_ps(_mm512_unpackhi_pd(a, c)));
+        store(out + (k + 2) * stride, _mm512_castpd_ps(_mm512_unpacklo_pd(b, d)));
+        store(out + (k + 3) * stride, _mm512_castpd_ps(_mm512_unpackhi_pd(b, d)));
+    }
 }
 
 // Pairs (x[2i], x[2i + 1]) of 32 floats as two registers, and back.

@@ -243,6 +243,72 @@ TEST_CASE("attention has the reference's bits on every back-end, in chunks of an
     }
 }
 
+void check_equal_bits(const Scene& scene) {
+    SerialFor alone;
+    const std::vector<float> expected = scene.attend(reference(), alone, scene.rows);
+    for (const Backend& backend : backends()) {
+        if (!backend.is_supported) continue;
+        INFO(backend.name << " " << dtype_name(scene.dtype) << " widths " << scene.shape.key_width << "/"
+                          << scene.shape.value_width << " keys " << scene.keys << " rows " << scene.rows);
+        REQUIRE(test::first_difference(scene.attend(*backend.table, alone, scene.rows), expected) == expected.size());
+    }
+}
+
+TEST_CASE("attention has the reference's bits for every width", "[kernels][short]") {
+    const DType dtypes[] = {DType::f32, DType::f16, DType::bf16};
+    for (std::int64_t width = 1; width <= 257; ++width) {
+        const AttentionShape shape{
+            .query_heads = 1, .kv_heads = 1, .key_width = width, .value_width = 258 - width, .scale = 0.1F};
+        check_equal_bits({shape, dtypes[width % 3], 35, 9, static_cast<std::uint64_t>(width)});
+    }
+    const std::int64_t widths[][2] = {{64, 64},   {80, 80},   {96, 96},   {128, 128},
+                                      {192, 128}, {576, 512}, {520, 600}, {1024, 1024}};
+    for (const auto& width : widths) {
+        const AttentionShape shape{
+            .query_heads = 3, .kv_heads = 1, .key_width = width[0], .value_width = width[1], .scale = 0.05F};
+        for (const DType dtype : dtypes) check_equal_bits({shape, dtype, 290, 13, 3});
+    }
+}
+
+TEST_CASE("attention has the reference's bits for any number of queries", "[kernels][short]") {
+    AttentionShape shape{.query_heads = 1, .kv_heads = 1, .key_width = 40, .value_width = 72, .scale = 0.2F};
+    for (std::int64_t rows = 1; rows <= 140; rows += rows < 66 ? 1 : 37) {
+        shape.window_tokens = rows % 4 == 1 ? 21 : 0;
+        shape.chunk_tokens = rows % 4 == 2 ? 45 : 0;
+        shape.soft_cap = rows % 8 == 3 ? 3.0F : 0.0F;
+        Scene scene(shape, rows % 2 == 0 ? DType::f16 : DType::f32, 250 + rows, rows, static_cast<std::uint64_t>(rows));
+        if (rows % 3 == 0) scene.shape.sinks = scene.sinks.data();
+        if (rows % 5 == 0) scene.shape.slopes = scene.slopes.data();
+        check_equal_bits(scene);
+    }
+}
+
+TEST_CASE("attention has the reference's bits for numbers that overflow, vanish or are none", "[kernels][short]") {
+    const AttentionShape shape{.query_heads = 2, .kv_heads = 1, .key_width = 48, .value_width = 80, .scale = 1.0F};
+    const float strange[] = {std::numeric_limits<float>::infinity(),
+                             std::numeric_limits<float>::quiet_NaN(),
+                             -std::numeric_limits<float>::max(),
+                             std::numeric_limits<float>::denorm_min(),
+                             -0.0F,
+                             1e-39F,
+                             3e38F};
+    for (std::uint64_t seed = 0; seed < 60; ++seed) {
+        Scene scene(shape, seed % 2 == 0 ? DType::f32 : DType::bf16, 300, 50, seed);
+        test::Random generator(seed);
+        const float value = strange[seed % 7];
+        for (int i = 0; i < 3; ++i) {
+            scene.key_values[generator.bits() % scene.key_values.size()] = value;
+            scene.value_values[generator.bits() % scene.value_values.size()] = value;
+            scene.queries[generator.bits() % scene.queries.size()] = value;
+        }
+        if (seed % 5 == 0) {  // scores so small that their weights vanish, or all the same
+            for (float& x : scene.queries) x *= seed % 2 == 0 ? 40.0F : 1e-38F;
+        }
+        scene.place(seed);
+        check_equal_bits(scene);
+    }
+}
+
 TEST_CASE("sequences of one step do not see each other", "[kernels][short]") {
     const AttentionShape shape{.query_heads = 4, .kv_heads = 2, .key_width = 32, .value_width = 32, .scale = 0.2F};
     const Scene a(shape, DType::f16, 100, 3, 1), b(shape, DType::f16, 400, 20, 2);
