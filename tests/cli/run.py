@@ -23,6 +23,7 @@ here = pathlib.Path(__file__).resolve().parent
 program, golden = (pathlib.Path(argument).resolve() for argument in sys.argv[1:3])
 update = "--update" in sys.argv
 cases = here / next((argument.removeprefix("--cases=") for argument in sys.argv if argument.startswith("--cases=")), "cases")
+timeout = 120 if cases.name == "cases" else 600  # seconds a script; a real model takes its time to load on a busy disk
 wanted = [argument for argument in sys.argv[3:] if not argument.startswith("--")]
 
 
@@ -41,12 +42,12 @@ def run(script, folder):
     where = directive[1] if directive else "pipe"
     arguments = dict(args=["sh", str(script)], cwd=folder, env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
     if where == "pipe":
-        done = subprocess.run(stdout=subprocess.PIPE, timeout=120, **arguments)
+        done = subprocess.run(stdout=subprocess.PIPE, timeout=timeout, **arguments)
         return done.stdout, done.stderr, done.returncode
     if where == "closed pipe":
         reader, writer = os.pipe()
         os.close(reader)
-        done = subprocess.run(stdout=writer, timeout=120, **arguments)
+        done = subprocess.run(stdout=writer, timeout=timeout, **arguments)
         os.close(writer)
         return b"", done.stderr, done.returncode
     if where != "terminal":
@@ -65,7 +66,7 @@ def run(script, folder):
         stdout += piece
     os.close(master)
     stderr = process.stderr.read()
-    return stdout.replace(b"\r\n", b"\n"), stderr, process.wait(timeout=120)
+    return stdout.replace(b"\r\n", b"\n"), stderr, process.wait(timeout=timeout)
 
 
 def check(script):
