@@ -57,7 +57,7 @@ void AddedTokenMatcher::split(const Word& text, const std::vector<AddedToken>& t
                               std::vector<TextPart>& parts) const {
     parts.clear();
     const std::string_view bytes = text.text;
-    std::size_t done = 0;  // everything before is in a part
+    std::size_t done = 0;                        // everything before is in a part
     std::size_t space_begin = 0, space_end = 0;  // the last run of white space that was walked, so that none is twice
     for (std::size_t at = 0; at < bytes.size();) {
         if (has_only_first_) {
@@ -94,7 +94,8 @@ void AddedTokenMatcher::split(const Word& text, const std::vector<AddedToken>& t
         if (token.strips_right) {
             if (end < space_begin || end > space_end) {
                 space_begin = space_end = end;
-                for (CodePoint point; is_space(point = first_code_point(bytes.substr(space_end)));) space_end += point.length;
+                for (CodePoint point; is_space(point = first_code_point(bytes.substr(space_end)));)
+                    space_end += point.length;
             }
             end = space_end;
         }

@@ -158,9 +158,8 @@ Status DecodeRun::feed_replace(std::size_t index, TokenId id, std::string_view t
     const DecodeStage& stage = plan_.stages[index];
     std::string replaced;
     if (!stage.is_fused) {
-        MIXTURA_RETURN_IF_ERROR(stage.pattern
-                                    ? append_replaced(replaced, token, *stage.pattern, stage.content, regex_)
-                                    : append_replaced(replaced, token, stage.literal, stage.content));
+        MIXTURA_RETURN_IF_ERROR(stage.pattern ? append_replaced(replaced, token, *stage.pattern, stage.content, regex_)
+                                              : append_replaced(replaced, token, stage.literal, stage.content));
         return feed(index + 1, id, replaced, out);
     }
     // One token of all: a match may lie across two pushes, so its possible beginning is held.

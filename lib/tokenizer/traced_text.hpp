@@ -20,14 +20,15 @@ struct TracedText {
     Word word() const noexcept { return {bytes, trust.empty() ? nullptr : trust.data()}; }
 };
 
-// How long a text of `bytes` bytes may become on its way to the model.  The worst honest growth is NFKD's (11 times, for
-// U+FDFA); a file can ask for any other, and for it once in every step.
+// How long a text of `bytes` bytes may become on its way to the model.  The worst honest growth is NFKD's (11 times,
+// for U+FDFA); a file can ask for any other, and for it once in every step.
 constexpr std::size_t expanded_bytes_max(std::size_t bytes) noexcept { return 32 * bytes + 65536; }
 
 // BUDGET_EXCEEDED when `bytes` are more than `bytes_max`.
 inline Status check_expansion(std::size_t bytes, std::size_t bytes_max) {
     if (bytes <= bytes_max) return {};
-    return error(StatusCode::budget_exceeded, "the vocabulary's rules make more than ", bytes_max, " bytes of this text");
+    return error(StatusCode::budget_exceeded, "the vocabulary's rules make more than ", bytes_max,
+                 " bytes of this text");
 }
 
 // Collects the result of one normalisation step over `input`.  A replacement is trusted when all it replaces is.

@@ -94,11 +94,8 @@ void bench_step(const NamedShape& shape, std::int64_t tokens, const Options& opt
                                .key_head_stride_bytes = 32 * s.key_width * element_bytes,
                                .value_head_stride_bytes = 32 * s.value_width * element_bytes,
                                .dtype = options.dtype};
-    const AttentionSequence sequence{.block_table = table.data(),
-                                     .first_row = 0,
-                                     .row_count = tokens,
-                                     .first_position = before,
-                                     .key_count = keys};
+    const AttentionSequence sequence{
+        .block_table = table.data(), .first_row = 0, .row_count = tokens, .first_position = before, .key_count = keys};
     double best = 1e9;
     for (int round = 0; round < options.rounds; ++round) {
         const double start = bench::seconds_now();

@@ -12,7 +12,8 @@ namespace {
 std::vector<mixtura::Tokenizer> open_all() {
     using mixtura::test::golden;
     std::vector<mixtura::Tokenizer> out;
-    for (const char* path : {"bpe-llama3/tokenizer.json", "bpe-qwen2/vocab.gguf", "spm-bpe/tokenizer.model", "unigram/vocab.gguf"}) {
+    for (const char* path :
+         {"bpe-llama3/tokenizer.json", "bpe-qwen2/vocab.gguf", "spm-bpe/tokenizer.model", "unigram/vocab.gguf"}) {
         const auto tokenizer = mixtura::Tokenizer::open(golden(std::string("tokenizers/") + path));
         if (tokenizer) out.push_back(*tokenizer);
     }

@@ -139,9 +139,7 @@ MIXTURA_BODY void attend_split(const AttentionSplit& split) noexcept {
         }
     }
     // Few queries read eight rows at once: more would leave the nearest cache between widening and use.
-    const std::int64_t keys = !are_many                                ? 8
-                              : all.last - all.first / 16 * 16 <= 16 ? 16
-                                                                       : tile_rows(split.key_width);
+    const std::int64_t keys = !are_many ? 8 : all.last - all.first / 16 * 16 <= 16 ? 16 : tile_rows(split.key_width);
     for (std::int64_t base = all.first / keys * keys; base < all.last; base += keys) {
         const Range range = within(all, base, keys);
         if (are_many) {
