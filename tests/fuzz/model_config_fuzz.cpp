@@ -1,7 +1,7 @@
 // Descriptions of models out of arbitrary configurations: config.json, or GGUF metadata where the text has the key
-// "general.architecture" (written as one JSON object, as ModelConfig holds it).  No files are behind them but, on every
-// second input, a few tensors of plausible names.  Whatever the text claims, describing it and forecasting its memory
-// end in an answer or a refusal, and build no more than there are tensors for.
+// "general.architecture" (written as one JSON object, as ModelConfig holds it).  Behind them are tensors of names that
+// mean nothing, and then of some that do, but no files.  Whatever the text claims, describing it and forecasting its
+// memory end in an answer or a refusal, and build no more than there are tensors for.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
@@ -32,7 +32,7 @@ Result<ModelConfig> gguf_config(JsonDocument document) {
 }
 
 // Tensors that stand for stacked experts, latent heads and routers, so that the maps behind them are built too.
-WeightIndex some_index() {
+WeightIndex some_index(bool has_names) {
     constexpr std::int64_t kExtents[] = {16, 64, 32};
     WeightIndex index;
     for (const char* name :
@@ -43,7 +43,7 @@ WeightIndex some_index() {
           "transformer.blocks.0.ffn.experts.mlp.w2", "model.layers.0.feed_forward.experts.down_proj",
           "model.layers.0.self_attn.q_norm.weight"}) {
         TensorInfo tensor;
-        tensor.name = name;
+        tensor.name = has_names ? name : text("unknown.", index.tensors.size());
         tensor.dtype = DType::bf16;
         tensor.shape = *Shape::from(kExtents);
         tensor.size_bytes = 16 * 64 * 32 * 2;
@@ -56,19 +56,19 @@ WeightIndex some_index() {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    const std::string_view text(reinterpret_cast<const char*>(data), size);
-    auto document = JsonDocument::parse(text, "fuzz.json");
+    const std::string_view content(reinterpret_cast<const char*>(data), size);
+    auto document = JsonDocument::parse(content, "fuzz.json");
     if (!document || !document->root().is_object()) return 0;
     const bool is_gguf = document->root().find("general.architecture").has_value();
-    auto config = is_gguf ? gguf_config(*std::move(document)) : hub_model_config(text, {}, "fuzz");
+    auto config = is_gguf ? gguf_config(*std::move(document)) : hub_model_config(content, {}, "fuzz");
     if (!config) return 0;
     ModelFiles files;
     files.format = files.config.source = config->source;
     files.config = *std::move(config);
-    for (const bool has_tensors : {false, true}) {
-        if (has_tensors) files.index = some_index();
+    for (const bool has_names : {false, true}) {
+        files.index = some_index(has_names);
         const auto architecture = describe_architecture(files);
-        if (architecture && !has_tensors) {
+        if (architecture && !has_names) {
             for (const LayerMap& layer : architecture->map.layers) {
                 const bool is_short = layer.mixture.experts.size() <= 1 && layer.latent.key_up.size() <= 1;
                 if (!is_short) std::abort();  // more was built than is there

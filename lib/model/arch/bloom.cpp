@@ -53,9 +53,9 @@ Result<Architecture> describe_bloom(const ModelConfig& config, const WeightIndex
     spec.context_tokens = config.facts.context_tokens > 0 ? config.facts.context_tokens : 2048;
     const auto epsilon = static_cast<float>(reader.real({"layer_norm_epsilon", "attention.layer_norm_epsilon"}));
     reader.only({"apply_residual_connection_post_layernorm", ""}, {"false"});
-    reader.ignore({"vocab_size", "max_position_embeddings", "seq_length", "slow_but_exact", "masked_softmax_fusion",
-                   "attention_softmax_in_fp32", "bias_dropout_fusion", "skip_bias_add", "skip_bias_add_qkv",
-                   "offset_alibi", "unk_token_id", "n_inner"});
+    reader.ignore({"n_layer", "num_hidden_layers", "vocab_size", "max_position_embeddings", "seq_length",
+                   "slow_but_exact", "masked_softmax_fusion", "attention_softmax_in_fp32", "bias_dropout_fusion",
+                   "skip_bias_add", "skip_bias_add_qkv", "offset_alibi", "unk_token_id", "n_inner"});
 
     LayerSpec layer;
     layer.attention_norm = layer.ffn_norm = {NormKind::layer, epsilon};
@@ -70,10 +70,9 @@ Result<Architecture> describe_bloom(const ModelConfig& config, const WeightIndex
     layer.ffn.activation.kind = Activation::gelu_tanh;
     layer.ffn.is_gated = false;
 
-    const std::int64_t layer_count = reader.integer({"n_layer", "block_count"});
     const bool is_tied = reader.boolean({"tie_word_embeddings", ""}, true);
     MIXTURA_RETURN_IF_ERROR(reader.status());
-    spec.layers.assign(static_cast<std::size_t>(layer_count), layer);
+    spec.layers.assign(static_cast<std::size_t>(config.facts.layer_count), layer);
     spec.embedding_norm = spec.final_norm = {NormKind::layer, epsilon};
     out.map = reader.is_gguf() ? gguf_map(index, spec) : hub_map(index, spec, is_tied);
     out.warnings = reader.unread_warnings();

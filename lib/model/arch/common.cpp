@@ -50,13 +50,8 @@ LlamaBase read_llama_base(ConfigReader& reader, const WeightIndex& index, const 
                           facts.architecture, ", expected default, linear, llama3 or yarn"));
     }
 
-    constexpr std::int64_t kLayersMax = 4096;
     reader.ignore({"num_hidden_layers"});
     base.layer_count = facts.layer_count;
-    if (base.layer_count < 1 || base.layer_count > kLayersMax) {
-        reader.fail(error(StatusCode::corrupt_file, "the configuration's layer count is ", base.layer_count,
-                          ", expected 1 to ", kLayersMax));
-    }
     base.is_tied = reader.boolean({"tie_word_embeddings", ""}, false);
     return base;
 }

@@ -78,16 +78,11 @@ Result<Architecture> describe_dbrx(const ModelConfig& config, const WeightIndex&
     reader.only({"ffn_config.moe_normalize_expert_weights", ""}, {"1"});
     layer.mixture->router.policy.renormalise = norm != 0;
     reader.only({"ffn_config.ffn_act_fn.name", ""}, {"\"silu\""});
-    const std::int64_t layer_count = config.facts.layer_count;
     const bool is_tied = reader.boolean({"tie_word_embeddings", ""}, false);
     reader.ignore(
         {"n_layers", "vocab_size", "emb_pdrop", "output_router_logits", "router_aux_loss_coef", "num_key_value_heads"});
     MIXTURA_RETURN_IF_ERROR(reader.status());
-    if (layer_count < 1 || layer_count > 4096) {
-        return error(StatusCode::corrupt_file, "the configuration's layer count is ", layer_count,
-                     ", expected 1 to 4096");
-    }
-    spec.layers.assign(static_cast<std::size_t>(layer_count), layer);
+    spec.layers.assign(static_cast<std::size_t>(config.facts.layer_count), layer);
     out.map = reader.is_gguf() ? gguf_map(index, spec) : hub_map(index, spec, is_tied);
     out.warnings = reader.unread_warnings();
     return out;

@@ -15,6 +15,7 @@ namespace mixtura {
 
 // `index` answers only which tensors exist (tied heads, optional biases); shapes are checked when the weights are
 // bound.
+// config.facts.layer_count was checked: 0 to 4096, and no more layers than tensors.
 using DescribeFamily = Result<Architecture> (*)(const ModelConfig& config, const WeightIndex& index);
 
 struct Family {

@@ -56,9 +56,9 @@ Result<Architecture> describe_gpt2(const ModelConfig& config, const WeightIndex&
     reader.only({"scale_attn_by_inverse_layer_idx", ""}, {"false"});
     reader.only({"scale_attn_weights", ""}, {"true"});
     reader.only({"add_cross_attention", ""}, {"false"});
-    reader.ignore({"vocab_size", "n_ctx", "n_special", "predict_special_tokens", "reorder_and_upcast_attn",
-                   "summary_activation", "summary_first_dropout", "summary_proj_to_labels", "summary_type",
-                   "summary_use_proj"});
+    reader.ignore({"n_layer", "num_hidden_layers", "vocab_size", "n_ctx", "n_special", "predict_special_tokens",
+                   "reorder_and_upcast_attn", "summary_activation", "summary_first_dropout", "summary_proj_to_labels",
+                   "summary_type", "summary_use_proj"});
 
     LayerSpec layer;
     layer.attention_norm = layer.ffn_norm = {NormKind::layer, epsilon};
@@ -72,10 +72,9 @@ Result<Architecture> describe_gpt2(const ModelConfig& config, const WeightIndex&
     layer.ffn.activation.kind = Activation::gelu_tanh;
     layer.ffn.is_gated = false;
 
-    const std::int64_t layer_count = reader.integer({"n_layer", "block_count"});
     const bool is_tied = reader.boolean({"tie_word_embeddings", ""}, true);
     MIXTURA_RETURN_IF_ERROR(reader.status());
-    spec.layers.assign(static_cast<std::size_t>(layer_count), layer);
+    spec.layers.assign(static_cast<std::size_t>(config.facts.layer_count), layer);
     spec.final_norm = {NormKind::layer, epsilon};
     out.map = reader.is_gguf() ? gguf_map(index, spec) : hub_map(index, spec, is_tied);
     out.warnings = reader.unread_warnings();

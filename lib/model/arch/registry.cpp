@@ -44,6 +44,18 @@ Status check_quantisation(const ModelFiles& files) {
                  " (quantization_config), expected none or mxfp4");
 }
 
+// Before a family builds anything for each layer: what a configuration claims costs no more than what there is.
+Status check_layer_count(const ModelFiles& files) {
+    constexpr std::int64_t kLayersMax = 4096;
+    const std::int64_t layers = files.config.facts.layer_count;
+    if (layers > kLayersMax)
+        return error(StatusCode::corrupt_file, "the configuration's layer count is ", layers, ", expected 1 to 4096");
+    const std::size_t tensors = files.index.tensors.size();
+    if (layers <= static_cast<std::int64_t>(tensors)) return {};
+    return error(StatusCode::corrupt_file, "the configuration states ", layers, " layers, more than the model's ",
+                 tensors, " tensors can make up");
+}
+
 }  // namespace
 
 std::span<const Family> families() noexcept { return kFamilies; }
@@ -56,6 +68,7 @@ Result<Architecture> describe_architecture(const ModelFiles& files) {
     });
     if (family != std::end(kFamilies)) {
         MIXTURA_RETURN_IF_ERROR(check_quantisation(files));
+        MIXTURA_RETURN_IF_ERROR(check_layer_count(files));
         return family->describe(files.config, files.index);
     }
     std::string known;

@@ -1,6 +1,7 @@
 // What configurations and tensors of mixtures may claim and not get: each refused in a sentence that names it.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <map>
 
 #include "support/gguf_of_model.hpp"
 #include "support/hub_checkpoint.hpp"
@@ -160,6 +161,14 @@ TEST_CASE("sizes below 0 and beyond all sense are refused before anything is bui
           "the configuration's head width is 0, expected 1 to 1024");
     CHECK(refusal_with("deepseek-v3", "num_attention_heads", 1'000'000'000) ==
           "the configuration's head count is 1000000000, expected 1 to 65536");
-    CHECK(refusal_with("qwen3-moe", "num_hidden_layers", 5000) ==
-          "the configuration's layer count is 5000, expected 1 to 4096");
+    for (const auto& [model, key] : std::map<std::string, std::string>{{"qwen3-moe", "num_hidden_layers"},
+                                                                       {"bloom-alibi", "n_layer"},
+                                                                       {"gpt2", "n_layer"},
+                                                                       {"dbrx", "n_layers"}}) {
+        INFO(model);
+        CHECK(refusal_with(model, key, 1'000'000'000) ==
+              "the configuration's layer count is 1000000000, expected 1 to 4096");
+        CHECK(refusal_with(model, key, 0) == "the configuration's layer count is 0, expected 1 to 4096");
+        CHECK(refusal_with(model, key, 4096).find("the configuration states 4096 layers, more than the model's ") == 0);
+    }
 }
