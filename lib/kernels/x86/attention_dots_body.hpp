@@ -48,7 +48,11 @@ MIXTURA_BODY_INLINE const std::byte* page_of(const AttentionSplit& split, const 
 
 MIXTURA_BODY void widen_row(DType dtype, const std::byte* row, std::int64_t width, float* out) noexcept {
     std::int64_t d = 0;
-    for (; d + 16 <= width; d += 16) store(out + d, load_lanes(dtype, row, d));
+    if (dtype == DType::f16) {  // asked once a row, not once a register: a tenth of decoding on AVX2
+        for (; d + 16 <= width; d += 16) store(out + d, load_f16(row + 2 * d));
+    } else {
+        for (; d + 16 <= width; d += 16) store(out + d, load_lanes(dtype, row, d));
+    }
     const std::int64_t element_bytes = dtype == DType::f32 ? 4 : 2;
     if (d == width) return;
     ref::load_row(dtype, row + d * element_bytes, width - d, out + d);
