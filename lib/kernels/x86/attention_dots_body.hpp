@@ -48,7 +48,11 @@ MIXTURA_BODY_INLINE const std::byte* page_of(const AttentionSplit& split, const 
 
 MIXTURA_BODY void widen_row(DType dtype, const std::byte* row, std::int64_t width, float* out) noexcept {
     std::int64_t d = 0;
-    for (; d + 16 <= width; d += 16) store(out + d, load_lanes(dtype, row, d));
+    if (dtype == DType::f16) {  // asked once a row, not once a register: a tenth of decoding on AVX2
+        for (; d + 16 <= width; d += 16) store(out + d, load_f16(row + 2 * d));
+    } else {
+        for (; d + 16 <= width; d += 16) store(out + d, load_lanes(dtype, row, d));
+    }
     const std::int64_t element_bytes = dtype == DType::f32 ? 4 : 2;
     if (d == width) return;
     ref::load_row(dtype, row + d * element_bytes, width - d, out + d);
@@ -139,8 +143,9 @@ MIXTURA_BODY void tile_dots(const float* const* queries, const float* turned, st
     // halves.
     static constexpr int kLeaves[16] = {0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11, 7, 15};
     alignas(64) float left[4][kTileQueries * kKeyLanes * 16];
-    MIXTURA_UNROLL  // else the loop over levels is guessed wrong, which costs a third of the time
-        for (int leaf = 0; leaf < 16; ++leaf) {
+    // Unrolled, or branches of the levels are guessed wrong: a quarter more time.
+    MIXTURA_UNROLL
+    for (int leaf = 0; leaf < 16; ++leaf) {
         Lanes sum[kTileQueries][kKeyLanes];
         MIXTURA_UNROLL
         for (int q = 0; q < kTileQueries; ++q) {

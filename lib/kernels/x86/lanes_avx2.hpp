@@ -20,7 +20,7 @@ struct Mask {
 
 // Register blocks of attention_dots_body.hpp and attention_body.hpp: sixteen 256-bit registers.
 constexpr int kDotsAtOnce = 4;
-constexpr int kTileQueries = 6, kTileKeyLanes = 1, kTileQueriesMin = 6;
+constexpr int kTileQueries = 6, kTileKeyLanes = 1, kTileQueriesMin = 12;
 constexpr int kQueriesAtOnce = 2, kLanesAtOnce = 2;
 
 MIXTURA_LANES Mask first_lanes(std::int64_t count) {
