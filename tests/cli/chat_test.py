@@ -75,7 +75,14 @@ class Terminal:
         text, self.seen = self.seen[: found.end()], self.seen[found.end():]
         return text
 
-    def type(self, text):
+    def type(self, text, at_prompt=True):
+        """Types once the program has gone quiet: what comes before its line editor listens, the terminal itself would echo
+        and edit.  `at_prompt` False: into a running answer, at once."""
+        while at_prompt and select.select([self.fd], [], [], 0.4)[0]:
+            try:
+                self.seen += os.read(self.fd, 65536).decode(errors="replace")
+            except OSError:
+                break
         os.write(self.fd, text.encode())
 
 
@@ -111,7 +118,7 @@ with tempfile.TemporaryDirectory() as folder:
     terminal.type("Tell me a very long story about a river.\r")
     terminal.read_until(r"river\.\S*\r?\n")
     terminal.read_until(r"\w+ \w+ \w+")
-    terminal.type("\x03")
+    terminal.type("\x03", at_prompt=False)
     check("Ctrl-C stops the answer and keeps the session", "[stopped]" in terminal.read_until(r"\[stopped\]"))
     terminal.read_until(r"> ")
     terminal.type("half a line\x03")
