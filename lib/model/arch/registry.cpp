@@ -52,8 +52,8 @@ Status check_layer_count(const ModelFiles& files) {
         return error(StatusCode::corrupt_file, "the configuration's layer count is ", layers, ", expected 1 to 4096");
     const std::size_t tensors = files.index.tensors.size();
     if (layers <= static_cast<std::int64_t>(tensors)) return {};
-    return error(StatusCode::corrupt_file, "the configuration states ", layers, " layers, more than the model's ",
-                 tensors, " tensors can make up");
+    return error(StatusCode::corrupt_file, "the configuration states ", layers,
+                 " layers, more than the model has tensors (", tensors, ")");
 }
 
 }  // namespace
