@@ -82,4 +82,24 @@ void read_gguf_scoring(ConfigReader& reader, RouterPolicy& policy) {
     }
 }
 
+void read_groups(ConfigReader& reader, RouterPolicy& policy, GroupScore score) {
+    policy.group_count = reader.integer({"n_group", "expert_group_count"}, 1);
+    policy.groups_kept = reader.integer({"topk_group", "expert_group_used_count"}, policy.group_count);
+    policy.group_score = score;
+}
+
+Architecture complete_architecture(ConfigReader& reader, const WeightIndex& index, ModelSpec spec, bool is_tied,
+                                   std::string_view block, const HubMixtureNames& parts) {
+    Architecture out;
+    out.spec = std::move(spec);
+    out.map = reader.is_gguf() ? gguf_map(index, out.spec) : hub_llama_map(index, out.spec, is_tied);
+    for (std::size_t l = 0; !reader.is_gguf() && l < out.map.layers.size(); ++l) {
+        const auto& mixture = out.spec.layers[l].mixture;
+        if (!mixture) continue;
+        out.map.layers[l].mixture = hub_mixture({index}, text("model.layers.", l, ".", block, "."), *mixture, parts);
+    }
+    out.warnings = reader.unread_warnings();
+    return out;
+}
+
 }  // namespace mixtura

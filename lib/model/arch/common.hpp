@@ -96,4 +96,12 @@ struct HubMixtureNames {
 MixtureMap hub_mixture(const TensorNames& names, const std::string& stem, const MixtureSpec& spec,
                        const HubMixtureNames& parts);
 
+// What families with Llama's layout end with: the names of their tensors in either format, those of the mixtures below
+// "layers.3.<block>." on the hub, and warnings for what nobody read.  `spec` has its layers.
+Architecture complete_architecture(ConfigReader& reader, const WeightIndex& index, ModelSpec spec, bool is_tied,
+                                   std::string_view block, const HubMixtureNames& parts);
+
+// Group limits as DeepSeek and those after it state them.
+void read_groups(ConfigReader& reader, RouterPolicy& policy, GroupScore score);
+
 }  // namespace mixtura

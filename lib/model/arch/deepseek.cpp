@@ -39,12 +39,6 @@ void read_latent(ConfigReader& reader, LlamaBase& base) {
     attention.scale = yarn_score_factor(reader) / std::sqrt(static_cast<float>(attention.key_width));
 }
 
-void read_groups(ConfigReader& reader, RouterPolicy& policy, GroupScore score) {
-    policy.group_count = reader.integer({"n_group", "expert_group_count"}, 1);
-    policy.groups_kept = reader.integer({"topk_group", "expert_group_used_count"}, policy.group_count);
-    policy.group_score = score;
-}
-
 }  // namespace
 
 Result<Architecture> describe_deepseek(const ModelConfig& config, const WeightIndex& index) {
@@ -84,21 +78,12 @@ Result<Architecture> describe_deepseek(const ModelConfig& config, const WeightIn
     reader.ignore({"ep_size", "num_nextn_predict_layers", "aux_loss_alpha", "seq_aux", "quantization_config"});
     MIXTURA_RETURN_IF_ERROR(reader.status());
 
-    Architecture out;
-    out.spec = std::move(base.spec);
     for (std::int64_t l = 0; l < base.layer_count; ++l) {
-        out.spec.layers.push_back(base.layer);
-        if (l >= dense && step > 0 && l % step == 0) out.spec.layers.back().mixture = mixture;
+        base.spec.layers.push_back(base.layer);
+        if (l >= dense && step > 0 && l % step == 0) base.spec.layers.back().mixture = mixture;
     }
-    out.map = reader.is_gguf() ? gguf_map(index, out.spec) : hub_llama_map(index, out.spec, base.is_tied);
-    for (std::size_t l = 0; !reader.is_gguf() && l < out.map.layers.size(); ++l) {
-        if (!out.spec.layers[l].mixture) continue;
-        out.map.layers[l].mixture =
-            hub_mixture({index}, text("model.layers.", l, ".mlp."), mixture,
-                        {.selection_bias = "gate.e_score_correction_bias", .shared = "shared_experts"});
-    }
-    out.warnings = reader.unread_warnings();
-    return out;
+    return complete_architecture(reader, index, std::move(base.spec), base.is_tied, "mlp",
+                                 {.selection_bias = "gate.e_score_correction_bias", .shared = "shared_experts"});
 }
 
 }  // namespace mixtura

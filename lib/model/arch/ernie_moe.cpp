@@ -29,21 +29,12 @@ Result<Architecture> describe_ernie_moe(const ModelConfig& config, const WeightI
                    "num_nextn_predict_layers"});
     MIXTURA_RETURN_IF_ERROR(reader.status());
 
-    Architecture out;
-    out.spec = std::move(base.spec);
     for (std::int64_t l = 0; l < base.layer_count; ++l) {
-        out.spec.layers.push_back(base.layer);
-        if (l >= first && l <= last && step > 0 && (l + 1) % step == 0) out.spec.layers.back().mixture = mixture;
+        base.spec.layers.push_back(base.layer);
+        if (l >= first && l <= last && step > 0 && (l + 1) % step == 0) base.spec.layers.back().mixture = mixture;
     }
-    out.map = reader.is_gguf() ? gguf_map(index, out.spec) : hub_llama_map(index, out.spec, base.is_tied);
-    for (std::size_t l = 0; !reader.is_gguf() && l < out.map.layers.size(); ++l) {
-        if (!out.spec.layers[l].mixture) continue;
-        out.map.layers[l].mixture =
-            hub_mixture({index}, text("model.layers.", l, ".mlp."), mixture,
-                        {.selection_bias = "moe_statics.e_score_correction_bias", .shared = "shared_experts"});
-    }
-    out.warnings = reader.unread_warnings();
-    return out;
+    return complete_architecture(reader, index, std::move(base.spec), base.is_tied, "mlp",
+                                 {.selection_bias = "moe_statics.e_score_correction_bias", .shared = "shared_experts"});
 }
 
 }  // namespace mixtura

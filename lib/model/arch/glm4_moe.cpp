@@ -22,30 +22,19 @@ Result<Architecture> describe_glm4_moe(const ModelConfig& config, const WeightIn
     policy.routed_scale = static_cast<float>(reader.real({"routed_scaling_factor", "expert_weights_scale"}, 1.0));
     policy.renormalise = reader.boolean({"norm_topk_prob", "expert_weights_norm"}, true);
     policy.renormalise_bias = 1e-20F;
-    policy.group_count = reader.integer({"n_group", "expert_group_count"}, 1);
-    policy.groups_kept = reader.integer({"topk_group", "expert_group_used_count"}, policy.group_count);
-    policy.group_score = GroupScore::sum_of_top_two;
+    read_groups(reader, policy, GroupScore::sum_of_top_two);
     mixture.experts.shared_width =
         reader.integer({"n_shared_experts", "expert_shared_count"}, 0) * mixture.experts.width;
     const std::int64_t dense = reader.integer({"first_k_dense_replace", "leading_dense_block_count"}, 0);
     reader.ignore({"num_nextn_predict_layers"});
     MIXTURA_RETURN_IF_ERROR(reader.status());
 
-    Architecture out;
-    out.spec = std::move(base.spec);
     for (std::int64_t l = 0; l < base.layer_count; ++l) {
-        out.spec.layers.push_back(base.layer);
-        if (l >= dense) out.spec.layers.back().mixture = mixture;
+        base.spec.layers.push_back(base.layer);
+        if (l >= dense) base.spec.layers.back().mixture = mixture;
     }
-    out.map = reader.is_gguf() ? gguf_map(index, out.spec) : hub_llama_map(index, out.spec, base.is_tied);
-    for (std::size_t l = 0; !reader.is_gguf() && l < out.map.layers.size(); ++l) {
-        if (!out.spec.layers[l].mixture) continue;
-        out.map.layers[l].mixture =
-            hub_mixture({index}, text("model.layers.", l, ".mlp."), mixture,
-                        {.selection_bias = "gate.e_score_correction_bias", .shared = "shared_experts"});
-    }
-    out.warnings = reader.unread_warnings();
-    return out;
+    return complete_architecture(reader, index, std::move(base.spec), base.is_tied, "mlp",
+                                 {.selection_bias = "gate.e_score_correction_bias", .shared = "shared_experts"});
 }
 
 }  // namespace mixtura

@@ -76,19 +76,15 @@ Result<Architecture> describe_hunyuan_moe(const ModelConfig& config, const Weigh
                    "attention_head_dim"});
     MIXTURA_RETURN_IF_ERROR(reader.status());
 
-    Architecture out;
-    out.spec = std::move(base.spec);
-    out.spec.layers.assign(static_cast<std::size_t>(base.layer_count), base.layer);
-    out.map = reader.is_gguf() ? gguf_map(index, out.spec) : hub_llama_map(index, out.spec, base.is_tied);
+    base.spec.layers.assign(static_cast<std::size_t>(base.layer_count), base.layer);
+    Architecture out = complete_architecture(reader, index, std::move(base.spec), base.is_tied, "mlp",
+                                             {.router = "gate.wg", .shared = "shared_mlp"});
     for (std::size_t l = 0; !reader.is_gguf() && l < out.map.layers.size(); ++l) {
         const TensorNames names{index};
-        const std::string block = text("model.layers.", l, ".");
-        out.map.layers[l].query_norm = names.norm(block + "self_attn.query_layernorm");
-        out.map.layers[l].key_norm = names.norm(block + "self_attn.key_layernorm");
-        out.map.layers[l].mixture =
-            hub_mixture(names, block + "mlp.", mixture, {.router = "gate.wg", .shared = "shared_mlp"});
+        const std::string attention_names = text("model.layers.", l, ".self_attn.");
+        out.map.layers[l].query_norm = names.norm(attention_names + "query_layernorm");
+        out.map.layers[l].key_norm = names.norm(attention_names + "key_layernorm");
     }
-    out.warnings = reader.unread_warnings();
     return out;
 }
 

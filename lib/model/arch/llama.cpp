@@ -48,20 +48,13 @@ Result<Architecture> describe_llama(const ModelConfig& config, const WeightIndex
         read_gguf_scoring(reader, base.layer.mixture->router.policy);
     }
     MIXTURA_RETURN_IF_ERROR(reader.status());
-    Architecture out;
-    out.spec = std::move(base.spec);
     for (std::int64_t l = 0; l < base.layer_count; ++l) {
         base.layer.attention.window_tokens = window_of_layer(reader, l);
-        out.spec.layers.push_back(base.layer);
+        base.spec.layers.push_back(base.layer);
     }
     MIXTURA_RETURN_IF_ERROR(reader.status());
-    out.map = reader.is_gguf() ? gguf_map(index, out.spec) : hub_llama_map(index, out.spec, base.is_tied);
-    for (std::size_t l = 0; is_mixture && !reader.is_gguf() && l < out.map.layers.size(); ++l) {
-        out.map.layers[l].mixture = hub_mixture({index}, text("model.layers.", l, ".block_sparse_moe."),
-                                                *out.spec.layers[l].mixture, {.gate = "w1", .up = "w3", .down = "w2"});
-    }
-    out.warnings = reader.unread_warnings();
-    return out;
+    return complete_architecture(reader, index, std::move(base.spec), base.is_tied, "block_sparse_moe",
+                                 {.gate = "w1", .up = "w3", .down = "w2"});
 }
 
 }  // namespace mixtura

@@ -29,17 +29,9 @@ Result<Architecture> describe_minimax_m2(const ModelConfig& config, const Weight
                    "quantization_config"});
     MIXTURA_RETURN_IF_ERROR(reader.status());
 
-    Architecture out;
-    out.spec = std::move(base.spec);
-    out.spec.layers.assign(static_cast<std::size_t>(base.layer_count), base.layer);
-    out.map = reader.is_gguf() ? gguf_map(index, out.spec) : hub_llama_map(index, out.spec, base.is_tied);
-    for (std::size_t l = 0; !reader.is_gguf() && l < out.map.layers.size(); ++l) {
-        out.map.layers[l].mixture =
-            hub_mixture({index}, text("model.layers.", l, ".block_sparse_moe."), *base.layer.mixture,
-                        {.selection_bias = "e_score_correction_bias", .gate = "w1", .up = "w3", .down = "w2"});
-    }
-    out.warnings = reader.unread_warnings();
-    return out;
+    base.spec.layers.assign(static_cast<std::size_t>(base.layer_count), base.layer);
+    return complete_architecture(reader, index, std::move(base.spec), base.is_tied, "block_sparse_moe",
+                                 {.selection_bias = "e_score_correction_bias", .gate = "w1", .up = "w3", .down = "w2"});
 }
 
 }  // namespace mixtura

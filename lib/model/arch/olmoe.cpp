@@ -20,15 +20,8 @@ Result<Architecture> describe_olmoe(const ModelConfig& config, const WeightIndex
                                        {"intermediate_size", "feed_forward_length"}});
     base.layer.mixture->router.policy.renormalise = reader.boolean({"norm_topk_prob", "expert_weights_norm"}, false);
     MIXTURA_RETURN_IF_ERROR(reader.status());
-    Architecture out;
-    out.spec = std::move(base.spec);
-    out.spec.layers.assign(static_cast<std::size_t>(base.layer_count), base.layer);
-    out.map = reader.is_gguf() ? gguf_map(index, out.spec) : hub_llama_map(index, out.spec, base.is_tied);
-    for (std::size_t l = 0; !reader.is_gguf() && l < out.map.layers.size(); ++l) {
-        out.map.layers[l].mixture = hub_mixture({index}, text("model.layers.", l, ".mlp."), *base.layer.mixture, {});
-    }
-    out.warnings = reader.unread_warnings();
-    return out;
+    base.spec.layers.assign(static_cast<std::size_t>(base.layer_count), base.layer);
+    return complete_architecture(reader, index, std::move(base.spec), base.is_tied, "mlp", {});
 }
 
 }  // namespace mixtura

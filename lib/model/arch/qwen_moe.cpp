@@ -45,28 +45,19 @@ Result<Architecture> describe_qwen_moe(const ModelConfig& config, const WeightIn
     reader.ignore({"sliding_window", "max_window_layers", "qkv_bias"});
     MIXTURA_RETURN_IF_ERROR(reader.status());
 
-    Architecture out;
-    out.spec = std::move(base.spec);
     for (std::int64_t l = 0; l < base.layer_count; ++l) {
         const bool is_listed = std::find(dense.begin(), dense.end(), l) != dense.end();
         bool is_sparse = !is_listed && step > 0 && (l + 1) % step == 0;
         if (reader.is_gguf()) is_sparse = index.find(text("blk.", l, ".ffn_gate_inp.weight")) != nullptr;
-        out.spec.layers.push_back(base.layer);
-        if (is_sparse) out.spec.layers.back().mixture = mixture;
+        base.spec.layers.push_back(base.layer);
+        if (is_sparse) base.spec.layers.back().mixture = mixture;
     }
-    out.map = reader.is_gguf() ? gguf_map(index, out.spec) : hub_llama_map(index, out.spec, base.is_tied);
-    for (std::size_t l = 0; !reader.is_gguf() && l < out.map.layers.size(); ++l) {
-        if (!out.spec.layers[l].mixture) continue;
-        HubMixtureNames parts;
-        if (mixture.experts.is_shared_weighed) {
-            parts.shared = "shared_expert";
-            parts.shared_gate = "shared_expert_gate";
-        }
-        out.map.layers[l].mixture =
-            hub_mixture({index}, text("model.layers.", l, ".mlp."), *out.spec.layers[l].mixture, parts);
+    HubMixtureNames parts;
+    if (mixture.experts.is_shared_weighed) {
+        parts.shared = "shared_expert";
+        parts.shared_gate = "shared_expert_gate";
     }
-    out.warnings = reader.unread_warnings();
-    return out;
+    return complete_architecture(reader, index, std::move(base.spec), base.is_tied, "mlp", parts);
 }
 
 }  // namespace mixtura
