@@ -135,8 +135,7 @@ Result<std::shared_ptr<const ModelCore>> ModelCore::load(const std::string& path
     return std::shared_ptr<const ModelCore>(std::move(core));
 }
 
-Result<WeightForecast> predict_weights(const ModelFiles& files) {
-    MIXTURA_ASSIGN_OR_RETURN(const Architecture architecture, describe_architecture(files));
+Result<WeightForecast> predict_weights(const ModelFiles& files, const Architecture& architecture) {
     MIXTURA_RETURN_IF_ERROR(check_spec(architecture.spec));
     ModelWeights weights;
     std::map<std::string, std::size_t> places;

@@ -39,6 +39,6 @@ struct WeightForecast {
     std::vector<RoleBytes> roles;
     TokenCost token;
 };
-Result<WeightForecast> predict_weights(const ModelFiles& files);
+Result<WeightForecast> predict_weights(const ModelFiles& files, const Architecture& architecture);
 
 }  // namespace mixtura

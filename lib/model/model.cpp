@@ -87,7 +87,7 @@ Result<MemoryForecast> Model::forecast(const std::string& path, std::int64_t con
     return without_exceptions([&]() -> Result<MemoryForecast> {
         MIXTURA_ASSIGN_OR_RETURN(const ModelFiles files, ModelFiles::open(path));
         MIXTURA_ASSIGN_OR_RETURN(const Architecture architecture, describe_architecture(files));
-        MIXTURA_ASSIGN_OR_RETURN(const WeightForecast weights, predict_weights(files));
+        MIXTURA_ASSIGN_OR_RETURN(const WeightForecast weights, predict_weights(files, architecture));
         MemoryForecast forecast;
         forecast.token = weights.token;
         for (const RoleBytes& role : weights.roles) {

@@ -68,13 +68,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const bool has_names : {false, true}) {
         files.index = some_index(has_names);
         const auto architecture = describe_architecture(files);
-        if (architecture && !has_names) {
+        if (!architecture) continue;
+        if (!has_names) {
             for (const LayerMap& layer : architecture->map.layers) {
                 const bool is_short = layer.mixture.experts.size() <= 1 && layer.latent.key_up.size() <= 1;
                 if (!is_short) std::abort();  // more was built than is there
             }
         }
-        (void)predict_weights(files);
+        (void)predict_weights(files, *architecture);
     }
     return 0;
 }
