@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/listed.hpp"
 #include "bench/peaks.hpp"
 #include "experts/mixture.hpp"
 #include "kernels/backend.hpp"
@@ -34,16 +35,6 @@ struct Options {
     std::vector<std::string> formats{"q4_k", "q8_0"}, tokens{"1", "8", "64", "512"};
 };
 
-std::vector<std::string> listed(std::string_view text) {
-    std::vector<std::string> parts;
-    while (!text.empty()) {
-        const std::size_t comma = std::min(text.find(','), text.size());
-        parts.emplace_back(text.substr(0, comma));
-        text.remove_prefix(std::min(comma + 1, text.size()));
-    }
-    return parts;
-}
-
 Options read_options(int argc, char** argv) {
     Options options;
     for (int i = 1; i < argc; ++i) {
@@ -60,8 +51,8 @@ Options read_options(int argc, char** argv) {
         if (name == "--width") options.width = std::atoll(value);
         if (name == "--experts") options.experts = std::atoll(value);
         if (name == "--choices") options.choices = std::atoll(value);
-        if (name == "--formats") options.formats = listed(value);
-        if (name == "--tokens") options.tokens = listed(value);
+        if (name == "--formats") options.formats = bench::listed(value);
+        if (name == "--tokens") options.tokens = bench::listed(value);
     }
     return options;
 }

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/listed.hpp"
 #include "bench/peaks.hpp"
 #include "kernels/backend.hpp"
 #include "kernels/matmul.hpp"
@@ -32,16 +33,6 @@ struct Options {
     bool is_hot = false;
     bool is_best = false;
 };
-
-std::vector<std::string> listed(std::string_view text) {
-    std::vector<std::string> parts;
-    while (!text.empty()) {
-        const std::size_t comma = std::min(text.find(','), text.size());
-        parts.emplace_back(text.substr(0, comma));
-        text.remove_prefix(std::min(comma + 1, text.size()));
-    }
-    return parts;
-}
 
 Options read_options(int argc, char** argv) {
     Options options;
@@ -67,11 +58,11 @@ Options read_options(int argc, char** argv) {
         if (name == "--columns") options.columns = std::atoll(value.c_str());
         if (name == "--formats") {
             options.formats.clear();
-            for (const std::string& format : listed(value)) options.formats.push_back(dtype_from_name(format));
+            for (const std::string& format : bench::listed(value)) options.formats.push_back(dtype_from_name(format));
         }
         if (name == "--tokens") {
             options.tokens.clear();
-            for (const std::string& count : listed(value)) options.tokens.push_back(std::atoll(count.c_str()));
+            for (const std::string& count : bench::listed(value)) options.tokens.push_back(std::atoll(count.c_str()));
         }
     }
     return options;
