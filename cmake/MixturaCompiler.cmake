@@ -6,6 +6,8 @@ target_compile_features(mixtura_flags INTERFACE cxx_std_20)
 target_compile_options(mixtura_flags INTERFACE
   # One rounding per written operation: GCC 12 fuses a*b+c inside target functions even with -std=c++20 unless told not to.
   -ffp-contract=off
+  # Messages name a source file from the top level on, not where it lay on the building machine.
+  -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=
   -fvisibility=hidden -fvisibility-inlines-hidden
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Woverloaded-virtual
   -Wcast-qual -Wundef)

@@ -46,7 +46,7 @@ class Chat {
 
     std::span<const ChatMessage> messages() const noexcept;
     void set_messages(std::vector<ChatMessage> messages) noexcept;  // replaces the conversation
-    void set_sampling(const SamplingOptions& sampling) noexcept;
+    void set_sampling(SamplingOptions sampling) noexcept;
 
     // The prompt that reply() would feed, as text.
     Result<std::string> prompt() const noexcept;

@@ -52,6 +52,8 @@ struct GenerationRequest {
     SamplingOptions sampling = {};  // unset fields: the model's defaults
     StopOptions stop = {};
     std::function<Flow(const Piece& piece)> on_piece = {};  // Flow::stop ends the answer (FinishReason::callback)
+    // As FeedOptions::on_route, for every token that is computed for this answer: not those reused from the sequence.
+    std::function<void(std::int64_t position, std::int64_t layer, const RoutePlan& plan)> on_route = {};
 };
 
 struct GenerationResult {

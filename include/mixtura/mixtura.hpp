@@ -3,12 +3,14 @@
 
 #include <mixtura/version.h>
 #include <mixtura/batch.hpp>
+#include <mixtura/build.hpp>
 #include <mixtura/chat.hpp>
 #include <mixtura/chat_template.hpp>
 #include <mixtura/checkpoint.hpp>
 #include <mixtura/expert_pool.hpp>
 #include <mixtura/generation.hpp>
 #include <mixtura/kv_cache.hpp>
+#include <mixtura/log.hpp>
 #include <mixtura/machine.hpp>
 #include <mixtura/model.hpp>
 #include <mixtura/op_times.hpp>

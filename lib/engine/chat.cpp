@@ -138,7 +138,7 @@ Result<std::string> Chat::prompt() const noexcept {
 
 std::span<const ChatMessage> Chat::messages() const noexcept { return state_->messages; }
 void Chat::set_messages(std::vector<ChatMessage> messages) noexcept { state_->messages = std::move(messages); }
-void Chat::set_sampling(const SamplingOptions& sampling) noexcept { state_->options.sampling = sampling; }
+void Chat::set_sampling(SamplingOptions sampling) noexcept { state_->options.sampling = std::move(sampling); }
 void Chat::cancel() noexcept { state_->generation.cancel(); }
 const Generation& Chat::generation() const noexcept { return state_->generation; }
 

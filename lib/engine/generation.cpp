@@ -204,14 +204,19 @@ Result<GenerationResult> Generation::State::generate(const GenerationRequest& re
 
     load = {0, std::vector<std::vector<std::int64_t>>(spec.layers.size())};
     FeedOptions counted;
-    counted.on_route = [&](std::int64_t, std::int64_t layer, const RoutePlan& plan) { count_route(layer, plan); };
+    counted.on_route = [&](std::int64_t position, std::int64_t layer, const RoutePlan& plan) {
+        count_route(layer, plan);
+        if (request.on_route) request.on_route(position, layer, plan);
+    };
+    FeedOptions of_prompt;
+    of_prompt.on_route = request.on_route;
 
     const auto begin = std::chrono::steady_clock::now();
     GenerationResult result;
     result.prompt_tokens = static_cast<std::int64_t>(request.prompt.size());
     MIXTURA_ASSIGN_OR_RETURN(result.reused_tokens, reuse(request.prompt));
     MIXTURA_RETURN_IF_ERROR(
-        feed(std::span(request.prompt).subspan(static_cast<std::size_t>(result.reused_tokens)), {}));
+        feed(std::span(request.prompt).subspan(static_cast<std::size_t>(result.reused_tokens)), of_prompt));
     result.prefill_seconds = seconds_since(begin);
     const auto decode_begin = std::chrono::steady_clock::now();
 

@@ -28,7 +28,7 @@ for name, _, uses in rows:
 
 # The room that implements each public header, so that a header's own includes obey the ranks too.
 PUBLIC_ROOM = {
-    "version.h": "base", "machine.hpp": "measure", "status.hpp": "base", "types.hpp": "base", "checkpoint.hpp": "formats", "tokenizer.hpp": "tokenizer",
+    "version.h": "base", "build.hpp": "kernels", "log.hpp": "observe", "machine.hpp": "measure", "status.hpp": "base", "types.hpp": "base", "checkpoint.hpp": "formats", "tokenizer.hpp": "tokenizer",
     "chat_template.hpp": "tokenizer", "sampler.hpp": "sampler", "kv_cache.hpp": "cache", "router.hpp": "router",
     "expert_pool.hpp": "experts", "model.hpp": "model", "chat.hpp": "engine", "generation.hpp": "engine",
     "batch.hpp": "engine", "op_times.hpp": "observe", "mixtura.hpp": "engine",

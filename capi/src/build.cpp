@@ -1,0 +1,61 @@
+// Version, build, back-ends, log, element types: what is known without any handle.
+#include <mixtura/build.hpp>
+#include <mixtura/log.hpp>
+#include <mixtura/types.hpp>
+
+#include "arguments.hpp"
+
+using namespace mixtura::capi;
+
+extern "C" {
+
+int32_t mixtura_version_number(void) noexcept { return MIXTURA_VERSION_NUMBER; }
+const char* mixtura_version_string(void) noexcept { return mixtura::version_text().data(); }
+
+mixtura_status mixtura_build_info(char* text, size_t capacity, size_t* needed) noexcept {
+    return guard([&] { give_text(mixtura::build_text(), text, capacity, needed); });
+}
+
+int32_t mixtura_feature(int32_t feature) noexcept {
+    const auto backend = [](std::string_view name) -> int32_t {
+        for (const mixtura::BackendInfo& info : mixtura::backend_list())
+            if (info.name == name) return info.is_supported ? 2 : 1;
+        return 0;
+    };
+    switch (feature) {
+        case MIXTURA_FEATURE_AVX2: return backend("avx2");
+        case MIXTURA_FEATURE_AVX_VNNI: return backend("avx_vnni");
+        case MIXTURA_FEATURE_AVX512_VNNI: return backend("avx512_vnni");
+        default: return 0;  // not built in, or not known
+    }
+}
+
+size_t mixtura_backend_count(void) noexcept { return mixtura::backend_list().size(); }
+
+mixtura_status mixtura_get_backend_info(size_t index, mixtura_backend_info* info) noexcept {
+    return guard([&] {
+        const auto list = mixtura::backend_list();
+        if (index >= list.size()) {
+            fail(mixtura::StatusCode::out_of_range,
+                 "index is " + std::to_string(index) + ", but there are " + std::to_string(list.size()) + " back-ends");
+        }
+        const mixtura::BackendInfo& found = list[index];
+        mixtura_backend_info out = MIXTURA_BACKEND_INFO_INIT;
+        out.name = found.name.data();
+        out.description = found.description.data();
+        out.is_deterministic = found.is_deterministic;
+        out.is_supported = found.is_supported;
+        out.is_chosen = mixtura::chosen_backend_name() == found.name;
+        give(info, out, "info");
+    });
+}
+
+void mixtura_log_set(mixtura_log_callback callback, void* user_data, int32_t max_level) noexcept {
+    mixtura::set_log_sink(callback, user_data, static_cast<mixtura::LogLevel>(max_level));
+}
+
+const char* mixtura_dtype_name(int32_t dtype) noexcept {
+    return mixtura::dtype_name(static_cast<mixtura::DType>(dtype)).data();
+}
+
+}  // extern "C"

@@ -1,0 +1,110 @@
+#include "convert.hpp"
+
+using namespace mixtura::capi;
+using mixtura::StatusCode;
+
+namespace {
+
+const mixtura::Model& of(const mixtura_model* model) { return given(model, "model").model; }
+
+std::vector<std::uint8_t> mask_bytes(const mixtura::RouterPolicy& policy) {
+    return {policy.is_masked.begin(), policy.is_masked.end()};
+}
+
+}  // namespace
+
+extern "C" {
+
+mixtura_status mixtura_model_forecast(const char* path, int64_t context_tokens, int32_t cache_dtype,
+                                      mixtura_memory_forecast* forecast) noexcept {
+    return guard([&] {
+        const mixtura::MemoryForecast found =
+            take(mixtura::Model::forecast(&given(path, "path"), context_tokens, cache_dtype_from(cache_dtype)));
+        mixtura_memory_forecast out = MIXTURA_MEMORY_FORECAST_INIT;
+        out.weight_bytes = found.weight_bytes;
+        out.cache_bytes = found.cache_bytes;
+        out.scratch_bytes = found.scratch_bytes;
+        out.context_tokens = found.context_tokens;
+        out.routed_parameters = found.token.routed_parameters;
+        out.multiplied_parameters = found.token.multiplied_parameters;
+        out.read_bytes = found.token.read_bytes;
+        give(forecast, out, "forecast");
+    });
+}
+
+mixtura_status mixtura_model_open(const char* path, const mixtura_model_options* options,
+                                  mixtura_model** model) noexcept {
+    return guard([&] {
+        given(model, "model");
+        const mixtura_model_options defaults = MIXTURA_MODEL_OPTIONS_INIT;
+        const mixtura_model_options wanted = options_of(options, defaults, "options");
+        mixtura::ModelOptions ours;
+        ours.thread_count = wanted.thread_count;
+        if (wanted.on_progress != nullptr) {
+            ours.on_progress = [wanted](std::uint64_t done, std::uint64_t total) {
+                return wanted.on_progress(done, total, wanted.user_data) == 0 ? mixtura::Flow::go_on
+                                                                              : mixtura::Flow::stop;
+            };
+        }
+        mixtura_model opened{take(mixtura::Model::open(&given(path, "path"), ours))};
+        for (std::int64_t layer = 0; layer < opened.model.layer_count(); ++layer) {
+            const mixtura::Router* router = opened.model.router(layer);
+            opened.routers.push_back(
+                {{}, router, router == nullptr ? std::vector<std::uint8_t>() : mask_bytes(router->policy())});
+            opened.experts.push_back({{}, opened.model.experts(layer)});
+        }
+        give_handle(model, std::move(opened));
+    });
+}
+
+void mixtura_model_destroy(mixtura_model* model) noexcept { delete model; }
+
+mixtura_status mixtura_model_get_facts(const mixtura_model* model, mixtura_model_facts* facts) noexcept {
+    return guard([&] {
+        mixtura_model_facts out = facts_to(of(model).facts());
+        out.weight_bytes = of(model).weight_bytes();
+        out.has_tokenizer = of(model).tokenizer().is_ok();
+        out.has_chat_template = of(model).chat_template().is_ok();
+        give(facts, out, "facts");
+    });
+}
+
+mixtura_status mixtura_model_text(const mixtura_model* model, int32_t about, char* text, size_t capacity,
+                                  size_t* needed) noexcept {
+    return guard([&] {
+        const mixtura::Model& m = of(model);
+        const auto out = [&](std::string_view found) { give_text(found, text, capacity, needed); };
+        switch (about) {
+            case MIXTURA_ABOUT_PATH: return out(m.path());
+            case MIXTURA_ABOUT_ARCHITECTURE: return out(m.facts().architecture);
+            case MIXTURA_ABOUT_NAME: return out(m.facts().name);
+            case MIXTURA_ABOUT_DECLARED_SIZE: return out(m.facts().declared_size);
+            case MIXTURA_ABOUT_TOKENIZER: return out(m.facts().tokenizer);
+            case MIXTURA_ABOUT_BACKEND: return out(m.backend());
+            default: fail(StatusCode::invalid_argument, "a model has no text " + std::to_string(about));
+        }
+    });
+}
+
+mixtura_status mixtura_model_warnings(const mixtura_model* model, char* text, size_t capacity,
+                                      size_t* needed) noexcept {
+    return guard([&] { give_text(lines_of(of(model).warnings()), text, capacity, needed); });
+}
+
+mixtura_status mixtura_model_sampling_defaults(const mixtura_model* model, mixtura_sampling_options* options) noexcept {
+    return guard([&] { give(options, sampling_to(of(model).sampling_defaults()), "options"); });
+}
+
+const mixtura_router* mixtura_model_router(const mixtura_model* model, int64_t layer) noexcept {
+    if (model == nullptr || layer < 0 || layer >= model->model.layer_count()) return nullptr;
+    const mixtura_router& router = model->routers[static_cast<std::size_t>(layer)];
+    return router.router == nullptr ? nullptr : &router;
+}
+
+const mixtura_expert_pool* mixtura_model_experts(const mixtura_model* model, int64_t layer) noexcept {
+    if (model == nullptr || layer < 0 || layer >= model->model.layer_count()) return nullptr;
+    const mixtura_expert_pool& pool = model->experts[static_cast<std::size_t>(layer)];
+    return pool.pool == nullptr ? nullptr : &pool;
+}
+
+}  // extern "C"
