@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "engine/generation_state.hpp"
+#include "observe/log.hpp"
 
 namespace mixtura {
 namespace {
@@ -65,6 +66,8 @@ Result<Generation> Generation::create(const Model& model, const GenerationOption
         auto state =
             std::make_unique<State>(State{model, settled, std::move(threads), std::move(cache), std::move(pass)});
         MIXTURA_ASSIGN_OR_RETURN(state->sequence, state->cache.create_sequence());
+        MIXTURA_LOG(debug, "engine", "generation with ", state->threads->thread_count(), " threads, a context of ",
+                    settled.context_tokens, " tokens and ", dtype_name(settled.cache_dtype), " keys and values");
         return Generation(std::move(state));
     });
 }

@@ -10,6 +10,7 @@
 #include "model/cache_of_model.hpp"
 #include "model/forward.hpp"
 #include "model/model_state.hpp"
+#include "observe/log.hpp"
 #include "parallel/thread_pool.hpp"
 #include "router/router_state.hpp"
 
@@ -77,8 +78,15 @@ Result<Model> Model::open(const std::string& path, const ModelOptions& options) 
         MIXTURA_RETURN_IF_ERROR(sampling.check(core->spec.vocabulary_size));
         auto state =
             std::make_shared<State>(State{core, Tokenizer::open(path), ChatTemplate::open(path), std::move(sampling)});
+        // A model may lack a vocabulary or a template, but not because memory was short just now.
+        for (const Status* status : {&state->tokenizer.status(), &state->chat_template.status()})
+            if (status->code() == StatusCode::out_of_host_memory) return *status;
         add_mixtures(core, std::shared_ptr<ParallelFor>(std::move(threads)), *state);
-        return Model(std::move(state));
+        Model model(std::move(state));
+        for (const std::string& warning : model.warnings()) MIXTURA_LOG(warning, "model", path, ": ", warning);
+        MIXTURA_LOG(info, "model", "model opened from ", path, ": ", core->spec.architecture, ", ",
+                    model.weight_bytes(), " bytes of weights, kernels ", model.backend());
+        return model;
     });
 }
 
