@@ -1,26 +1,13 @@
 #include "formats/model_entry.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <vector>
 
 #include "base/error.hpp"
+#include "memory/file.hpp"
 
 namespace mixtura {
 namespace {
-
-namespace fs = std::filesystem;
-
-Result<std::vector<std::string>> names_in(const std::string& folder) {
-    std::error_code failure;
-    std::vector<std::string> names;
-    for (fs::directory_iterator it(folder, failure), end; !failure && it != end; it.increment(failure)) {
-        names.push_back(it->path().filename().string());
-    }
-    if (failure) return error(StatusCode::io, "cannot list the folder ", quoted(folder, 400), ": ", failure.message());
-    std::sort(names.begin(), names.end());
-    return names;
-}
 
 bool ends_with_one_of(std::string_view name, std::initializer_list<std::string_view> suffixes) {
     return std::any_of(suffixes.begin(), suffixes.end(),
@@ -77,7 +64,7 @@ std::optional<PartName> parse_part_name(std::string_view name, std::string_view 
 }
 
 Result<std::string> entry_of_folder(const std::string& folder) {
-    MIXTURA_ASSIGN_OR_RETURN(const std::vector<std::string> names, names_in(folder));
+    MIXTURA_ASSIGN_OR_RETURN(const std::vector<std::string> names, names_in_folder(folder));
     const FolderFiles files = sorted_by_kind(names);
     const std::string where = text("the folder ", quoted(folder, 400));
     if (files.indices.empty() && files.singles.size() > 1 && parse_part_name(files.singles[0], ".safetensors")) {

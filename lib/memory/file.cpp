@@ -1,5 +1,6 @@
 #include "memory/file.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -92,6 +93,27 @@ Result<std::string> read_whole_file(const std::string& path, std::uint64_t bytes
     std::string content(static_cast<std::size_t>(file->size_bytes()), '\0');
     MIXTURA_RETURN_IF_ERROR(file->read_at(0, std::as_writable_bytes(std::span(content))));
     return content;
+}
+
+Result<std::vector<std::string>> names_in_folder(const std::string& path) {
+    const std::unique_ptr<DIR, decltype([](DIR* folder) { ::closedir(folder); })> folder(::opendir(path.c_str()));
+    const auto failure = [&] {
+        const StatusCode code = errno == ENOENT   ? StatusCode::not_found
+                                : errno == ENOMEM ? StatusCode::out_of_host_memory
+                                                  : StatusCode::io;
+        return error(code, "cannot list the folder ", quoted(path, 400), ": ", system_error_text(errno));
+    };
+    if (!folder) return failure();
+    std::vector<std::string> names;
+    errno = 0;
+    while (const dirent* entry = ::readdir(folder.get())) {
+        const std::string_view name = entry->d_name;
+        if (name != "." && name != "..") names.emplace_back(name);
+        errno = 0;
+    }
+    if (errno != 0) return failure();
+    std::sort(names.begin(), names.end());
+    return names;
 }
 
 }  // namespace mixtura

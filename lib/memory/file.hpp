@@ -3,6 +3,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "memory/byte_source.hpp"
 
@@ -31,5 +33,9 @@ class File final : public ByteSource {
 
 // The whole of a small file as text; OUT_OF_RANGE when it holds more than `bytes_max`.
 Result<std::string> read_whole_file(const std::string& path, std::uint64_t bytes_max);
+
+// The names in a folder, sorted, without "." and "..".  NOT_FOUND, IO, OUT_OF_HOST_MEMORY.  (Not std::filesystem's
+// directory_iterator: libstdc++ 12 allocates in a noexcept function of it, so that failure would end the process.)
+Result<std::vector<std::string>> names_in_folder(const std::string& path);
 
 }  // namespace mixtura

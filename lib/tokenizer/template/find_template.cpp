@@ -141,14 +141,15 @@ Status read_folder(const std::string& path, Collection& found) {
     if (const auto file = folder / "chat_template.jinja"; is_file(file)) {
         MIXTURA_RETURN_IF_ERROR(read_source(file.string(), kDefaultName, found));
     }
+    const std::filesystem::path more = folder / "additional_chat_templates";
     std::error_code ignored;
-    std::vector<std::filesystem::path> named;
-    for (const auto& entry : std::filesystem::directory_iterator(folder / "additional_chat_templates", ignored)) {
-        if (entry.path().extension() == ".jinja" && is_file(entry.path())) named.push_back(entry.path());
-    }
-    std::sort(named.begin(), named.end());
-    for (const std::filesystem::path& file : named) {
-        MIXTURA_RETURN_IF_ERROR(read_source(file.string(), file.stem().string(), found));
+    if (std::filesystem::is_directory(more, ignored)) {
+        MIXTURA_ASSIGN_OR_RETURN(const std::vector<std::string> names, names_in_folder(more.string()));
+        for (const std::string& name : names) {
+            const std::filesystem::path file = more / name;
+            if (file.extension() != ".jinja" || !is_file(file)) continue;
+            MIXTURA_RETURN_IF_ERROR(read_source(file.string(), file.stem().string(), found));
+        }
     }
     for (const std::string_view name : {"tokenizer_config.json", "chat_template.json", "special_tokens_map.json"}) {
         const std::filesystem::path file = folder / name;
