@@ -1,10 +1,11 @@
-#include <mixtura/version.h>
 #include <mixtura/build.hpp>
+#include <mixtura/version.h>
 
 #include <array>
 
 #include "base/text.hpp"
 #include "kernels/backend.hpp"
+#include "mixtura_commit.h"  // generated: cmake/MixturaCommit.cmake
 
 #define MIXTURA_TEXT_OF(x) #x
 #define MIXTURA_TEXT(x) MIXTURA_TEXT_OF(x)
@@ -17,7 +18,7 @@ std::string_view version_text() noexcept {
 }
 
 std::string build_text() {
-    std::string lines = text("version ", version_text());
+    std::string lines = text("version ", version_text(), "\ncommit ", MIXTURA_COMMIT);
 #if defined(__clang__)
     lines += text("\ncompiler clang ", __clang_major__, ".", __clang_minor__, ".", __clang_patchlevel__);
 #elif defined(__GNUC__)
