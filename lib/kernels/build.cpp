@@ -1,5 +1,5 @@
-#include <mixtura/build.hpp>
 #include <mixtura/version.h>
+#include <mixtura/build.hpp>
 
 #include <array>
 
