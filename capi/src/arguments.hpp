@@ -43,6 +43,14 @@ Enum enum_of(std::int32_t value, Enum last, const char* name) {
     return static_cast<Enum>(value);
 }
 
+// OUT_OF_RANGE: "index is 5, but there are 3 tensors".
+inline void check_index(std::size_t index, std::size_t count, const char* name, const char* things) {
+    if (index >= count) {
+        fail(StatusCode::out_of_range, std::string(name) + " is " + std::to_string(index) + ", but there are " +
+                                           std::to_string(count) + " " + things);
+    }
+}
+
 // The size each structure had when it was first released, and can never be smaller than: see first_sizes.hpp.
 template <class T>
 inline constexpr std::size_t kFirstSize = 0;

@@ -35,10 +35,7 @@ size_t mixtura_backend_count(void) noexcept { return mixtura::backend_list().siz
 mixtura_status mixtura_get_backend_info(size_t index, mixtura_backend_info* info) noexcept {
     return guard([&] {
         const auto list = mixtura::backend_list();
-        if (index >= list.size()) {
-            fail(mixtura::StatusCode::out_of_range,
-                 "index is " + std::to_string(index) + ", but there are " + std::to_string(list.size()) + " back-ends");
-        }
+        check_index(index, list.size(), "index", "back-ends");
         const mixtura::BackendInfo& found = list[index];
         mixtura_backend_info out = MIXTURA_BACKEND_INFO_INIT;
         out.name = found.name.data();

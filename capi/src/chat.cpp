@@ -75,10 +75,7 @@ mixtura_status mixtura_chat_message(const mixtura_chat* chat, size_t index, mixt
                                     mixtura_text* content) noexcept {
     return guard([&] {
         const auto messages = of(chat).chat.messages();
-        if (index >= messages.size()) {
-            fail(StatusCode::out_of_range, "index is " + std::to_string(index) + ", but there are " +
-                                               std::to_string(messages.size()) + " messages");
-        }
+        check_index(index, messages.size(), "index", "messages");
         if (role != nullptr) *role = {messages[index].role.data(), messages[index].role.size()};
         if (content != nullptr) *content = {messages[index].content.data(), messages[index].content.size()};
     });

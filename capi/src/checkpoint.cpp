@@ -40,10 +40,7 @@ const mixtura::Checkpoint& of(const mixtura_checkpoint* checkpoint) {
 
 const mixtura::TensorInfo& tensor_at(const mixtura_checkpoint* checkpoint, std::size_t index) {
     const auto tensors = of(checkpoint).tensors();
-    if (index >= tensors.size()) {
-        fail(StatusCode::out_of_range, "index is " + std::to_string(index) + ", but the checkpoint has " +
-                                           std::to_string(tensors.size()) + " tensors");
-    }
+    check_index(index, tensors.size(), "index", "tensors");
     return tensors[index];
 }
 

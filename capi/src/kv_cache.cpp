@@ -12,14 +12,8 @@ mixtura::SequenceId id(mixtura_sequence sequence) { return static_cast<mixtura::
 // Elements of `row_count` rows of a plane.
 std::size_t elements(const mixtura::KVCache& cache, std::size_t layer, std::size_t plane, std::size_t row_count) {
     const auto& layers = cache.description().layers;
-    if (layer >= layers.size()) {
-        fail(StatusCode::out_of_range,
-             "layer is " + std::to_string(layer) + ", but the cache has " + std::to_string(layers.size()));
-    }
-    if (plane >= layers[layer].planes.size()) {
-        fail(StatusCode::out_of_range, "plane is " + std::to_string(plane) + ", but layer " + std::to_string(layer) +
-                                           " has " + std::to_string(layers[layer].planes.size()));
-    }
+    check_index(layer, layers.size(), "layer", "layers");
+    check_index(plane, layers[layer].planes.size(), "plane", "planes in that layer");
     const mixtura::KVPlane& rows = layers[layer].planes[plane];
     const auto width = static_cast<std::size_t>(rows.heads * rows.size);
     if (row_count > static_cast<std::size_t>(PTRDIFF_MAX) / sizeof(float) / width)
@@ -155,10 +149,7 @@ mixtura_status mixtura_kv_cache_plane(const mixtura_kv_cache* cache, mixtura_seq
     return guard([&] {
         given(view, "view");
         const mixtura::KVView found = take(of(cache).view(id(sequence), layer));
-        if (plane >= found.planes.size()) {
-            fail(StatusCode::out_of_range,
-                 "plane is " + std::to_string(plane) + ", but the layer has " + std::to_string(found.planes.size()));
-        }
+        check_index(plane, found.planes.size(), "plane", "planes in that layer");
         const mixtura::KVPlaneView& p = found.planes[plane];
         *view = {p.offset_bytes,
                  p.head_stride_bytes,

@@ -222,17 +222,12 @@ TEST_CASE("A NULL among good arguments is refused by its name, or is one of thos
     must(mixtura_router_route(router, hidden.data(), 1, nullptr, nullptr, plan.get()));
     MIXTURA_EACH_NULL(mixtura_expert_pool_run, pool, hidden.data(), 1, plan.get(), output.data());
 
-    const mixtura_kv_plane plane = {1, 8, MIXTURA_DTYPE_F32, 0};
-    const mixtura_kv_layer layer = {&plane, 1, 0};
-    mixtura_kv_cache_options cache_options = MIXTURA_KV_CACHE_OPTIONS_INIT;
-    cache_options.layers = &layer;
-    cache_options.layer_count = 1;
-    cache_options.bytes_max = 1 << 20;
+    const SmallCache small(1, 8, MIXTURA_DTYPE_F32);
     mixtura_kv_cache* cache = nullptr;
-    must(mixtura_kv_cache_create(&cache_options, &cache));
+    must(mixtura_kv_cache_create(&small.options, &cache));
     const Cache owned_cache(cache);
     mixtura_kv_cache* uncached = nullptr;
-    MIXTURA_EACH_NULL(mixtura_kv_cache_create, &cache_options, &uncached);
+    MIXTURA_EACH_NULL(mixtura_kv_cache_create, &small.options, &uncached);
     mixtura_sequence sequence = 0, fork = 0;
     must(mixtura_kv_cache_create_sequence(cache, &sequence));
     std::int64_t position = 0;
@@ -433,13 +428,8 @@ TEST_CASE("Structures smaller than the first, or larger with something unknown i
         mixtura_expert_pool_destroy(made);
         return status;
     });
-    const mixtura_kv_plane plane = {1, 8, MIXTURA_DTYPE_F32, 0};
-    const mixtura_kv_layer layer = {&plane, 1, 0};
-    mixtura_kv_cache_options cache_options = MIXTURA_KV_CACHE_OPTIONS_INIT;
-    cache_options.layers = &layer;
-    cache_options.layer_count = 1;
-    cache_options.bytes_max = 1 << 20;
-    each_size<mixtura_kv_cache_options>(cache_options, [&](const mixtura_kv_cache_options* options) {
+    const SmallCache small(1, 8, MIXTURA_DTYPE_F32);
+    each_size<mixtura_kv_cache_options>(small.options, [&](const mixtura_kv_cache_options* options) {
         mixtura_kv_cache* made = nullptr;
         const mixtura_status status = mixtura_kv_cache_create(options, &made);
         mixtura_kv_cache_destroy(made);

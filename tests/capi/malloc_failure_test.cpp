@@ -146,14 +146,9 @@ bool go_alone(std::string& answer_text) {
     if (mixtura_expert_pool_run(pool, numbers.data(), 8, plan, output) != MIXTURA_OK) return false;
     add(output, sizeof output);
 
-    const mixtura_kv_plane plane = {2, 16, MIXTURA_DTYPE_F16, 0};
-    const mixtura_kv_layer layer = {&plane, 1, 0};
-    mixtura_kv_cache_options cache_options = MIXTURA_KV_CACHE_OPTIONS_INIT;
-    cache_options.layers = &layer;
-    cache_options.layer_count = 1;
-    cache_options.bytes_max = 1 << 20;
+    const SmallCache small(2, 16, MIXTURA_DTYPE_F16);
     mixtura_kv_cache* cache = nullptr;
-    if (mixtura_kv_cache_create(&cache_options, &cache) != MIXTURA_OK) return false;
+    if (mixtura_kv_cache_create(&small.options, &cache) != MIXTURA_OK) return false;
     const Cache owned_cache(cache);
     mixtura_sequence sequence = 0, fork = 0;
     std::int64_t first = 0;

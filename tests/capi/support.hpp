@@ -64,6 +64,24 @@ inline Plan make_plan() {
     return Plan(plan);
 }
 
+// One layer of one plane of `heads` rows of `size` elements, in at most 1 MiB.
+class SmallCache {
+  public:
+    SmallCache(std::int64_t heads, std::int64_t size, std::int32_t dtype) : plane_{heads, size, dtype, 0} {
+        options.layers = &layer_;
+        options.layer_count = 1;
+        options.bytes_max = 1 << 20;
+    }
+    SmallCache(const SmallCache&) = delete;
+    SmallCache& operator=(const SmallCache&) = delete;
+
+    mixtura_kv_cache_options options = MIXTURA_KV_CACHE_OPTIONS_INIT;
+
+  private:
+    mixtura_kv_plane plane_;
+    mixtura_kv_layer layer_ = {&plane_, 1, 0};
+};
+
 // One tensor of a checkpoint, as T.
 template <class T>
 std::vector<T> tensor(const std::string& path, const std::string& name) {
