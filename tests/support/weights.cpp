@@ -94,6 +94,13 @@ std::vector<std::byte> random_weights(DType dtype, std::int64_t rows, std::int64
     return bytes;
 }
 
+void set_scales(DType dtype, std::byte* block, std::uint16_t half) {
+    for (const HalfField& field : kHalfFields) {
+        if (field.dtype == dtype) store_field(block + field.offset, 0, Le16::from(half));
+    }
+    if (dtype == DType::mxfp4) block[0] = static_cast<std::byte>(half & 0xFFU);
+}
+
 std::vector<float> random_activations(std::int64_t rows, std::int64_t columns, std::uint64_t seed) {
     std::vector<float> x(static_cast<std::size_t>(rows * columns));
     Random random(seed);

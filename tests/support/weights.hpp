@@ -27,6 +27,10 @@ std::vector<std::byte> random_weights(DType dtype, std::int64_t rows, std::int64
 // File bytes without any sense: every scale may be infinite, NaN, subnormal or zero.
 std::vector<std::byte> arbitrary_weights(DType dtype, std::int64_t rows, std::int64_t columns, std::uint64_t seed);
 
+// Every f16 scale and minimum of a block becomes `half`, mxfp4's exponent its low byte; formats without such keep
+// theirs.
+void set_scales(DType dtype, std::byte* block, std::uint16_t half);
+
 // [rows, columns] f32; by row: plain gaussians, then one trouble after another (zero blocks, outliers × 1000, all equal
 // to ±the largest, denormals, blocks just around the zero threshold, values near overflow), then gaussians again.
 std::vector<float> random_activations(std::int64_t rows, std::int64_t columns, std::uint64_t seed);

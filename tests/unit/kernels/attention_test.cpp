@@ -4,11 +4,11 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "kernels/backend.hpp"
 #include "kernels/ref/ref.hpp"
 #include "parallel/thread_pool.hpp"
+#include "support/attention_scene.hpp"
 #include "support/fp_modes.hpp"
 #include "support/tensors.hpp"
 #include "support/weights.hpp"
@@ -19,143 +19,65 @@ namespace {
 
 const KernelTable& reference() { return *backends()[0].table; }
 
-// One sequence of `keys` positions and the queries of the last `rows` of them, its pages in the order `seed` shuffles.
-// What lies in the pages beyond the sequence is NaN: whoever reads it and multiplies it by 0 is found out.
-struct Scene {
-    AttentionShape shape;
-    DType dtype;
-    std::int64_t keys, rows;
-    std::vector<float> queries, key_values, value_values;  // [rows, Q, D], [keys, KV, D], [keys, KV, Dv]
-    std::vector<float> sinks, slopes;
-    std::vector<std::int32_t> table;
-    std::vector<std::byte> key_pages, value_pages;
+using Scene = test::AttentionScene;
 
-    Scene(AttentionShape s, DType d, std::int64_t key_count, std::int64_t row_count, std::uint64_t seed)
-        : shape(s), dtype(d), keys(key_count), rows(row_count) {
-        queries = random(row_count * shape.query_heads * shape.key_width, seed, 2.0F);
-        key_values = random(keys * shape.kv_heads * shape.key_width, seed + 1, 1.0F);
-        value_values = random(keys * shape.kv_heads * shape.value_width, seed + 2, 1.0F);
-        sinks = random(shape.query_heads, seed + 3, 1.0F);
-        slopes = random(shape.query_heads, seed + 4, 0.1F);
-        place(seed);
-    }
+bool sees(const AttentionShape& shape, std::int64_t position, std::int64_t key) {
+    if (shape.is_causal && key > position) return false;
+    if (shape.window_tokens > 0 && key <= position - shape.window_tokens) return false;
+    return shape.chunk_tokens == 0 || key / shape.chunk_tokens == position / shape.chunk_tokens;
+}
 
-    static std::vector<float> random(std::int64_t count, std::uint64_t seed, float size) {
-        test::Random generator(seed);
-        std::vector<float> x(static_cast<std::size_t>(count));
-        for (float& value : x) value = size * generator.gaussian();
-        return x;
-    }
+float cached(DType dtype, const std::vector<float>& values, std::size_t at) {
+    std::byte bytes[4];
+    reference().store_row(dtype, &values[at], 1, bytes);
+    return ref::load_plain(dtype, bytes, 0);
+}
 
-    std::int64_t element_bytes() const { return dtype_info(dtype).block_bytes; }
-    std::int64_t page_bytes(std::int64_t width) const { return shape.kv_heads * 32 * width * element_bytes(); }
-
-    void place(std::uint64_t seed) {
-        const std::int64_t pages = (keys + 31) / 32;
-        table.resize(static_cast<std::size_t>(pages));
-        std::iota(table.begin(), table.end(), 0);
-        test::Random generator(seed);
-        for (std::size_t i = table.size(); i > 1; --i) std::swap(table[i - 1], table[generator.bits() % i]);
-        fill(key_pages, key_values, shape.key_width);
-        fill(value_pages, value_values, shape.value_width);
-    }
-
-    void fill(std::vector<std::byte>& pages, const std::vector<float>& values, std::int64_t width) {
-        pages.assign(static_cast<std::size_t>(static_cast<std::int64_t>(table.size()) * page_bytes(width)),
-                     std::byte{0xFF});
-        for (std::int64_t p = 0; p < keys; ++p) {
-            for (std::int64_t h = 0; h < shape.kv_heads; ++h) {
-                std::byte* at = pages.data() + table[static_cast<std::size_t>(p / 32)] * page_bytes(width) +
-                                (h * 32 + p % 32) * width * element_bytes();
-                reference().store_row(dtype, values.data() + (p * shape.kv_heads + h) * width, width, at);
+// The formula, in f64, over rounded keys and values.
+std::vector<double> exact_outputs(const Scene& scene) {
+    const AttentionShape& shape = scene.shape;
+    std::vector<double> y;
+    for (std::int64_t row = 0; row < scene.rows; ++row) {
+        for (std::int64_t h = 0; h < shape.query_heads; ++h) {
+            const std::int64_t kv = h / (shape.query_heads / shape.kv_heads), position = scene.keys - scene.rows + row;
+            std::vector<double> scores;
+            std::vector<std::int64_t> seen;
+            for (std::int64_t p = 0; p < scene.keys; ++p) {
+                if (!sees(shape, position, p)) continue;
+                double dot = 0;
+                for (std::int64_t d = 0; d < shape.key_width; ++d) {
+                    dot += static_cast<double>(scene.queries[static_cast<std::size_t>(
+                               (row * shape.query_heads + h) * shape.key_width + d)]) *
+                           static_cast<double>(
+                               cached(scene.dtype, scene.key_values,
+                                      static_cast<std::size_t>((p * shape.kv_heads + kv) * shape.key_width + d)));
+                }
+                dot *= static_cast<double>(shape.scale);
+                if (shape.soft_cap > 0)
+                    dot = static_cast<double>(shape.soft_cap) * std::tanh(dot / static_cast<double>(shape.soft_cap));
+                if (shape.slopes != nullptr)
+                    dot += static_cast<double>(shape.slopes[h]) * static_cast<double>(p - position);
+                scores.push_back(dot);
+                seen.push_back(p);
+            }
+            double top = shape.sinks != nullptr ? static_cast<double>(shape.sinks[h]) : -1e300;
+            for (const double score : scores) top = std::max(top, score);
+            double sum = shape.sinks != nullptr ? std::exp(static_cast<double>(shape.sinks[h]) - top) : 0;
+            for (const double score : scores) sum += std::exp(score - top);
+            for (std::int64_t d = 0; d < shape.value_width; ++d) {
+                double out = 0;
+                for (std::size_t i = 0; i < seen.size(); ++i) {
+                    out += std::exp(scores[i] - top) / sum *
+                           static_cast<double>(cached(
+                               scene.dtype, scene.value_values,
+                               static_cast<std::size_t>((seen[i] * shape.kv_heads + kv) * shape.value_width + d)));
+                }
+                y.push_back(out);
             }
         }
     }
-
-    AttentionCache cache() const {
-        return {.keys = {key_pages.data(), page_bytes(shape.key_width), shape.key_width * element_bytes()},
-                .values = {value_pages.data(), page_bytes(shape.value_width), shape.value_width * element_bytes()},
-                .key_head_stride_bytes = 32 * shape.key_width * element_bytes(),
-                .value_head_stride_bytes = 32 * shape.value_width * element_bytes(),
-                .dtype = dtype};
-    }
-
-    // In steps of `rows_at_once`; each step's keys end at its last row, as when the tokens arrive one after another.
-    std::vector<float> attend(const KernelTable& kernels, ParallelFor& threads, std::int64_t rows_at_once) const {
-        std::vector<float> y(static_cast<std::size_t>(rows * shape.query_heads * shape.value_width), -9.0F);
-        const std::int64_t q_stride = shape.query_heads * shape.key_width,
-                           y_stride = shape.query_heads * shape.value_width;
-        for (std::int64_t row = 0; row < rows; row += rows_at_once) {
-            const std::int64_t count = std::min(rows_at_once, rows - row);
-            const AttentionSequence sequence{.block_table = table.data(),
-                                             .first_row = 0,
-                                             .row_count = count,
-                                             .first_position = keys - rows + row,
-                                             .key_count = shape.is_causal ? keys - rows + row + count : keys};
-            attention(kernels, threads, shape, cache(), {&sequence, 1}, {queries.data() + row * q_stride, q_stride},
-                      {y.data() + row * y_stride, y_stride});
-        }
-        return y;
-    }
-
-    bool sees(std::int64_t position, std::int64_t key) const {
-        if (shape.is_causal && key > position) return false;
-        if (shape.window_tokens > 0 && key <= position - shape.window_tokens) return false;
-        return shape.chunk_tokens == 0 || key / shape.chunk_tokens == position / shape.chunk_tokens;
-    }
-
-    float cached(const std::vector<float>& values, std::size_t at) const {
-        std::byte bytes[4];
-        reference().store_row(dtype, &values[at], 1, bytes);
-        return ref::load_plain(dtype, bytes, 0);
-    }
-
-    // The formula, in f64, over rounded keys and values.
-    std::vector<double> exact() const {
-        std::vector<double> y;
-        for (std::int64_t row = 0; row < rows; ++row) {
-            for (std::int64_t h = 0; h < shape.query_heads; ++h) {
-                const std::int64_t kv = h / (shape.query_heads / shape.kv_heads), position = keys - rows + row;
-                std::vector<double> scores;
-                std::vector<std::int64_t> seen;
-                for (std::int64_t p = 0; p < keys; ++p) {
-                    if (!sees(position, p)) continue;
-                    double dot = 0;
-                    for (std::int64_t d = 0; d < shape.key_width; ++d) {
-                        dot +=
-                            static_cast<double>(queries[static_cast<std::size_t>(
-                                (row * shape.query_heads + h) * shape.key_width + d)]) *
-                            static_cast<double>(cached(
-                                key_values, static_cast<std::size_t>((p * shape.kv_heads + kv) * shape.key_width + d)));
-                    }
-                    dot *= static_cast<double>(shape.scale);
-                    if (shape.soft_cap > 0)
-                        dot =
-                            static_cast<double>(shape.soft_cap) * std::tanh(dot / static_cast<double>(shape.soft_cap));
-                    if (shape.slopes != nullptr)
-                        dot += static_cast<double>(shape.slopes[h]) * static_cast<double>(p - position);
-                    scores.push_back(dot);
-                    seen.push_back(p);
-                }
-                double top = shape.sinks != nullptr ? static_cast<double>(shape.sinks[h]) : -1e300;
-                for (const double score : scores) top = std::max(top, score);
-                double sum = shape.sinks != nullptr ? std::exp(static_cast<double>(shape.sinks[h]) - top) : 0;
-                for (const double score : scores) sum += std::exp(score - top);
-                for (std::int64_t d = 0; d < shape.value_width; ++d) {
-                    double out = 0;
-                    for (std::size_t i = 0; i < seen.size(); ++i) {
-                        out += std::exp(scores[i] - top) / sum *
-                               static_cast<double>(cached(
-                                   value_values,
-                                   static_cast<std::size_t>((seen[i] * shape.kv_heads + kv) * shape.value_width + d)));
-                    }
-                    y.push_back(out);
-                }
-            }
-        }
-        return y;
-    }
-};
+    return y;
+}
 
 std::vector<Scene> scenes() {
     std::vector<Scene> all;
@@ -201,7 +123,7 @@ TEST_CASE("attention is what its formula says", "[kernels][short]") {
     SerialFor alone;
     for (const Scene& scene : scenes()) {
         const std::vector<float> y = scene.attend(reference(), alone, scene.rows);
-        const std::vector<double> exact = scene.exact();
+        const std::vector<double> exact = exact_outputs(scene);
         double difference = 0, largest = 0;
         for (std::size_t i = 0; i < y.size(); ++i) {
             difference = std::max(difference, std::fabs(static_cast<double>(y[i]) - exact[i]));
