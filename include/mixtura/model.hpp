@@ -30,15 +30,15 @@ struct RoleMemory {
     std::uint64_t tensor_count = 0;
     std::uint64_t parameter_count = 0;          // numbers in them; a tensor that two roles read counts for both
     std::uint64_t integer_parameter_count = 0;  // those multiplied in 8-bit integers; the others are in f32
-    std::uint64_t size_bytes = 0;
+    std::uint64_t size_bytes = 0;  // 0 where another role's memory serves: a token embedding that is the head as well
 };
 
 // What one token has to do with the weights, three ways.
 struct TokenCost {
     std::uint64_t routed_parameters = 0;      // of the experts chosen for it, over all layers; shared ones apart
     std::uint64_t multiplied_parameters = 0;  // all it is multiplied with: these, and everything but embedding tables
-    // Of weights as they lie in memory, one row of each embedding table included; keys and values come on top.  At
-    // most: experts that share a matrix count as if each had its own.
+    // Of weights as they lie in memory, one row of each embedding table included (none of one that is the head, which
+    // is read whole); keys and values come on top.  At most: experts that share a matrix count as if each had its own.
     std::uint64_t read_bytes = 0;
 };
 

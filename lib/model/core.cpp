@@ -91,7 +91,7 @@ std::optional<std::int64_t> number_behind(const std::string& role, std::string_v
 // Adds what one token has to do with a binding that takes `bytes` (0 where it shares an earlier one's memory).
 Status add_token_cost(const WeightIndex& index, const ModelSpec& spec, const WeightBinding& binding,
                       std::uint64_t bytes, TokenCost& token) {
-    if (binding.form == WeightForm::rows) {
+    if (binding.is_looked_up) {
         token.read_bytes += bytes / static_cast<std::uint64_t>(binding.rows);
         return {};
     }
@@ -153,7 +153,8 @@ Result<WeightForecast> predict_weights(const ModelFiles& files, const Architectu
         ++roles[place->second].tensor_count;
         roles[place->second].parameter_count += parameters;
         const auto [dtype, size_bytes] = weights_in_memory[i];
-        const bool is_product = binding.form == WeightForm::packed || binding.form == WeightForm::plain;
+        const bool is_product =
+            !binding.is_looked_up && (binding.form == WeightForm::packed || binding.form == WeightForm::plain);
         if (is_product && panel_kind(dtype) == PanelKind::integer)
             roles[place->second].integer_parameter_count += parameters;
         roles[place->second].size_bytes += size_bytes;

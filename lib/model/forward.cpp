@@ -9,6 +9,7 @@
 #include "kernels/matmul.hpp"
 #include "kernels/quant/decode.hpp"
 #include "kernels/rows.hpp"
+#include "kernels/unpack.hpp"
 
 namespace mixtura {
 namespace {
@@ -203,7 +204,11 @@ void ForwardPass::embed(const Step& step, ParallelFor& threads) noexcept {
     const std::int64_t width = spec.hidden_size;
     parallel_for(threads, rows, [&](std::int64_t row, int) noexcept {
         float* hidden = scratch_.hidden + row * width;
-        decode_row(core_->weights.token_embedding, step.tokens[static_cast<std::size_t>(row)], hidden);
+        const TokenId token = step.tokens[static_cast<std::size_t>(row)];
+        if (core_->weights.is_tied)
+            unpack_row(core_->weights.token_embedding, token, hidden);
+        else
+            decode_row(core_->weights.token_embedding, token, hidden);
         if (spec.embedding_scale != 1.0F) kernels_->scale(hidden, spec.embedding_scale, width, hidden);
         if (spec.learned_positions > 0) {
             float* position = scratch_.normed + row * width;

@@ -11,6 +11,11 @@ class Binder {
                 PackedMatrix& view, WeightForm form = WeightForm::packed) {
         if (source.is_present()) bindings_.push_back({std::move(role), source, rows, columns, form, &view, nullptr});
     }
+    // Looked up a row at a time: as the file has it, or in panels where those serve a product as well.
+    void table(std::string role, const WeightSource& source, std::int64_t rows, std::int64_t columns,
+               PackedMatrix& view, WeightForm form) {
+        bindings_.push_back({std::move(role), source, rows, columns, form, &view, nullptr, true});
+    }
     void vector(std::string role, const WeightSource& source, std::int64_t count, const float*& view) {
         if (source.is_present())
             bindings_.push_back({std::move(role), source, count, 1, WeightForm::floats, nullptr, &view});
@@ -131,18 +136,21 @@ std::vector<WeightBinding> bind_weights(const ModelSpec& spec, const WeightMap& 
     const std::int64_t hidden = spec.hidden_size;
     weights.layers.resize(spec.layers.size());
     weights.rope_factors.resize(spec.ropes.size());
-    binder.matrix("token_embedding", map.token_embedding, spec.vocabulary_size, hidden, weights.token_embedding,
-                  WeightForm::rows);
+    // Tied, the head comes first: the bytes are its own, and the table shares them.
+    weights.is_tied = map.head.weight == map.token_embedding;
+    if (weights.is_tied) binder.linear("head", map.head, spec.vocabulary_size, hidden, weights.head);
+    binder.table("token_embedding", map.token_embedding, spec.vocabulary_size, hidden, weights.token_embedding,
+                 weights.is_tied ? WeightForm::packed : WeightForm::rows);
     if (spec.learned_positions > 0) {
-        binder.matrix("position_embedding", map.position_embedding, spec.learned_positions, hidden,
-                      weights.position_embedding, WeightForm::rows);
+        binder.table("position_embedding", map.position_embedding, spec.learned_positions, hidden,
+                     weights.position_embedding, WeightForm::rows);
     }
     binder.norm("embedding_norm", spec.embedding_norm, map.embedding_norm, hidden, weights.embedding_norm);
     for (std::size_t l = 0; l < spec.layers.size(); ++l) {
         bind_layer(binder, text("layers.", l, "."), hidden, spec.layers[l], map.layers[l], weights.layers[l]);
     }
     binder.norm("final_norm", spec.final_norm, map.final_norm, hidden, weights.final_norm);
-    binder.linear("head", map.head, spec.vocabulary_size, hidden, weights.head);
+    if (!weights.is_tied) binder.linear("head", map.head, spec.vocabulary_size, hidden, weights.head);
     for (std::size_t i = 0; i < spec.ropes.size(); ++i) {
         binder.vector(text("rope.", i, ".factors"), spec.ropes[i].factors,
                       static_cast<std::int64_t>(spec.ropes[i].inverse_frequencies.size()), weights.rope_factors[i]);

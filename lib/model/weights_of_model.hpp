@@ -42,8 +42,9 @@ struct LayerWeights {
 };
 
 struct ModelWeights {
-    PackedMatrix token_embedding;     // [V, H] in file rows
+    PackedMatrix token_embedding;     // [V, H] in file rows; tied: the head's panels
     PackedMatrix position_embedding;  // [positions, H] in file rows; no data: none
+    bool is_tied = false;             // one matrix, held once, is token embedding and head
     Norm embedding_norm, final_norm;
     Linear head;
     std::vector<LayerWeights> layers;

@@ -33,6 +33,7 @@ struct WeightBinding {
     WeightForm form = WeightForm::packed;
     PackedMatrix* matrix = nullptr;  // packed, plain and rows: the view to fill (rows: dtype and file-order data)
     const float** floats = nullptr;  // floats: the pointer to fill
+    bool is_looked_up = false;       // some rows a token, multiplied with nothing: for the reckoning of costs
 };
 
 struct PredictedWeight {

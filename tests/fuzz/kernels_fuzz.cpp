@@ -6,7 +6,9 @@
 #include "fuzz/kernel_input.hpp"
 #include "kernels/backend.hpp"
 #include "kernels/matmul.hpp"
+#include "kernels/quant/decode.hpp"
 #include "kernels/ref/ref.hpp"
+#include "kernels/unpack.hpp"
 #include "support/attention_scene.hpp"
 #include "support/tensors.hpp"
 
@@ -38,6 +40,20 @@ void compare(std::span<const float> start, std::int64_t offset, const Compute& c
 
 constexpr std::int64_t kStepsMax = 1 << 16;  // of one product or attention: a millisecond of the reference, or some
 
+// Every row out of the panels against the file's, decoded.
+void check_unpacked(DType dtype, std::span<const std::byte> file_rows, const std::byte* panels, std::int64_t rows,
+                    std::int64_t columns) {
+    std::vector<float> unpacked(static_cast<std::size_t>(columns)), decoded = unpacked;
+    const FpEnvironment guard;
+    for (std::int64_t row = 0; row < rows; ++row) {
+        unpack_row({dtype, rows, columns, panels}, row, unpacked.data());
+        decoder(dtype)(
+            file_rows.data() + file_rows.size() / static_cast<std::size_t>(rows) * static_cast<std::size_t>(row),
+            decoded.data(), decoded.size() / static_cast<std::size_t>(dtype_info(dtype).block_elements));
+        expect_equal(unpacked, decoded);
+    }
+}
+
 void check_product(KernelInput& in) {
     static const std::vector<DType> dtypes = test::multipliable_dtypes();
     const DType dtype = dtypes[in.byte() % dtypes.size()];
@@ -59,6 +75,7 @@ void check_product(KernelInput& in) {
     Misplaced<std::byte> panels(static_cast<std::int64_t>(packed_bytes(dtype, rows, columns).value()), std::byte{0xFF},
                                 in.number(0, 3));
     pack_rows(dtype, file_rows.view().data(), rows, columns, panels.data());
+    check_unpacked(dtype, file_rows.view(), panels.data(), rows, columns);
     const std::int64_t offset = in.number(0, 3), stride = columns + gap, block_count = columns / kBlockColumns;
     Misplaced<float> values((tokens - 1) * stride + columns, std::numeric_limits<float>::quiet_NaN(), offset);
     for (std::int64_t t = 0; t < tokens; ++t) std::copy_n(x.data() + t * columns, columns, values.data() + t * stride);
