@@ -1,6 +1,5 @@
 #include "base/machine.hpp"
 
-#include <fcntl.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -8,7 +7,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/checked.hpp"
 #include "base/number.hpp"
+#include "base/small_file.hpp"
 #include "base/text.hpp"
 
 #if defined(__x86_64__)
@@ -20,41 +21,10 @@
 namespace mixtura {
 namespace {
 
-// A small kernel file, whole; nothing where it cannot be read.  64 KiB holds every /proc and /sys file read here.
-std::optional<std::string> read_small_file(const std::string& path) {
-    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return std::nullopt;
-    std::string content(64 << 10, '\0');
-    std::size_t used = 0;
-    while (used < content.size()) {
-        const ssize_t got = ::read(fd, content.data() + used, content.size() - used);
-        if (got <= 0) break;
-        used += static_cast<std::size_t>(got);
-    }
-    ::close(fd);
-    content.resize(used);
-    return content;
-}
-
-std::string_view trimmed(std::string_view line) {
-    while (!line.empty() && (line.back() == '\n' || line.back() == ' ')) line.remove_suffix(1);
-    while (!line.empty() && line.front() == ' ') line.remove_prefix(1);
-    return line;
-}
-
-std::vector<std::string_view> split(std::string_view content, char separator) {
-    std::vector<std::string_view> parts;
-    while (true) {
-        const std::size_t at = content.find(separator);
-        parts.push_back(content.substr(0, at));
-        if (at == std::string_view::npos) return parts;
-        content.remove_prefix(at + 1);
-    }
-}
-
 // Folders of this process' cgroup for one controller, from its own group up to the hierarchy's root.
 // /proc/self/cgroup lines read "hierarchy:controllers:path"; version 2 is the line "0::path".
 std::vector<std::string> cgroup_folders(const std::string& root, std::string_view controller, bool version2) {
+    constexpr std::size_t kPathBytesMax = 4096;  // the kernel's own limit
     std::vector<std::string> folders;
     const auto groups = read_small_file(root + "/proc/self/cgroup");
     if (!groups) return folders;
@@ -68,6 +38,7 @@ std::vector<std::string> cgroup_folders(const std::string& root, std::string_vie
         if (!matches) continue;
         const std::string base = version2 ? root + "/sys/fs/cgroup" : text(root, "/sys/fs/cgroup/", controller);
         std::string path(line.substr(fields[0].size() + fields[1].size() + 2));  // a path may hold colons
+        if (path.size() > kPathBytesMax) break;
         while (!path.empty() && path != "/") {
             folders.push_back(base + path);
             path.erase(path.rfind('/') == std::string::npos ? 0 : path.rfind('/'));
@@ -78,9 +49,24 @@ std::vector<std::string> cgroup_folders(const std::string& root, std::string_vie
     return folders;
 }
 
+// A line of /proc/meminfo, as in "MemTotal:       24656900 kB".
+std::optional<std::uint64_t> meminfo_bytes(const std::string& root, std::string_view key) {
+    const auto content = read_small_file(root + "/proc/meminfo");
+    const auto value = content ? value_of(*content, key) : std::nullopt;
+    const auto kilobytes = value ? parse_integer<std::uint64_t>(value->substr(0, value->find(' '))) : std::nullopt;
+    return kilobytes ? checked_multiply<std::uint64_t>(*kilobytes, 1024) : std::nullopt;
+}
+
 template <class T>
 void keep_smaller(std::optional<T>& least, T value) {
     if (!least || value < *least) least = value;
+}
+
+// Where there is no limit, version 1 has a share of -1 and version 2 the word "max", which is no number.
+void keep_smaller_quota(std::optional<double>& least, std::string_view share_text, std::string_view period_text) {
+    const auto share = parse_double(share_text), period = parse_double(period_text);
+    if (share && period && *share > 0 && *period > 0 && std::isfinite(*share / *period))
+        keep_smaller(least, *share / *period);
 }
 
 }  // namespace
@@ -124,16 +110,12 @@ std::optional<double> cgroup_cpu_quota(const std::string& root) {
         const auto line = read_small_file(folder + "/cpu.max");  // "max 100000" or "150000 100000"
         if (!line) continue;
         const auto fields = split(trimmed(*line), ' ');
-        if (fields.size() != 2) continue;
-        const auto share = parse_double(fields[0]), period = parse_double(fields[1]);
-        if (share && period && *period > 0) keep_smaller(quota, *share / *period);
+        if (fields.size() == 2) keep_smaller_quota(quota, fields[0], fields[1]);
     }
     for (const std::string& folder : cgroup_folders(root, "cpu", false)) {
-        const auto share_line = read_small_file(folder + "/cpu.cfs_quota_us");
-        const auto period_line = read_small_file(folder + "/cpu.cfs_period_us");
-        if (!share_line || !period_line) continue;
-        const auto share = parse_double(trimmed(*share_line)), period = parse_double(trimmed(*period_line));
-        if (share && period && *share > 0 && *period > 0) keep_smaller(quota, *share / *period);  // -1 = no limit
+        const auto share = read_small_file(folder + "/cpu.cfs_quota_us");
+        const auto period = read_small_file(folder + "/cpu.cfs_period_us");
+        if (share && period) keep_smaller_quota(quota, trimmed(*share), trimmed(*period));
     }
     return quota;
 }
@@ -153,16 +135,10 @@ std::optional<std::uint64_t> cgroup_memory_limit_bytes(const std::string& root) 
     return limit;
 }
 
-std::uint64_t physical_memory_bytes(const std::string& root) {
-    const auto content = read_small_file(root + "/proc/meminfo");
-    if (!content) return 0;
-    constexpr std::string_view kKey = "MemTotal:";
-    for (std::string_view line : split(*content, '\n')) {
-        if (line.substr(0, kKey.size()) != kKey) continue;
-        line = trimmed(line.substr(kKey.size()));
-        return parse_integer<std::uint64_t>(line.substr(0, line.find(' '))).value_or(0) * 1024;
-    }
-    return 0;
+std::uint64_t physical_memory_bytes(const std::string& root) { return meminfo_bytes(root, "MemTotal").value_or(0); }
+
+std::optional<std::uint64_t> available_memory_bytes(const std::string& root) {
+    return meminfo_bytes(root, "MemAvailable");
 }
 
 std::optional<std::vector<int>> parse_cpu_list(std::string_view list) {
@@ -200,7 +176,8 @@ int usable_cpu_count(const std::string& root) {
     int count = static_cast<int>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
     cpu_set_t mask;
     if (::sched_getaffinity(0, sizeof mask, &mask) == 0) count = std::min(count, CPU_COUNT(&mask));
-    if (const auto quota = cgroup_cpu_quota(root)) count = std::min(count, static_cast<int>(std::ceil(*quota)));
+    const auto quota = cgroup_cpu_quota(root);
+    if (quota && *quota < count) count = static_cast<int>(std::ceil(*quota));  // any larger one need not fit an int
     return std::max(count, 1);
 }
 

@@ -39,6 +39,9 @@ std::optional<std::uint64_t> cgroup_memory_limit_bytes(const std::string& root =
 // Physical memory of the machine in bytes (MemTotal); 0 where /proc cannot be read.
 std::uint64_t physical_memory_bytes(const std::string& root = "/");
 
+// What of it the kernel would give without swapping (MemAvailable); nothing where /proc does not say.
+std::optional<std::uint64_t> available_memory_bytes(const std::string& root = "/");
+
 // Processors of each NUMA node, in node order; one node with every processor where the kernel tells nothing.
 std::vector<std::vector<int>> numa_node_cpus(const std::string& root = "/");
 
