@@ -20,5 +20,6 @@ set(MIXTURA_LAYERS
   "experts   | 6  | 0-2 formats kernels comm weights router"
   "model     | 7  | 0-4 router cache experts"
   "engine    | 8  | 0-7"
+  "doctor    | 8  | 0-2 kernels router experts"
   "capi      | 9  | "
   "examples  | 10 | ")

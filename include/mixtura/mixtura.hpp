@@ -7,6 +7,7 @@
 #include <mixtura/chat.hpp>
 #include <mixtura/chat_template.hpp>
 #include <mixtura/checkpoint.hpp>
+#include <mixtura/doctor.hpp>
 #include <mixtura/expert_pool.hpp>
 #include <mixtura/generation.hpp>
 #include <mixtura/kv_cache.hpp>

@@ -31,7 +31,7 @@ PUBLIC_ROOM = {
     "version.h": "base", "build.hpp": "kernels", "log.hpp": "observe", "machine.hpp": "measure", "status.hpp": "base", "types.hpp": "base", "checkpoint.hpp": "formats", "tokenizer.hpp": "tokenizer",
     "chat_template.hpp": "tokenizer", "sampler.hpp": "sampler", "kv_cache.hpp": "cache", "router.hpp": "router",
     "expert_pool.hpp": "experts", "model.hpp": "model", "chat.hpp": "engine", "generation.hpp": "engine",
-    "batch.hpp": "engine", "op_times.hpp": "observe", "mixtura.hpp": "engine",
+    "batch.hpp": "engine", "op_times.hpp": "observe", "mixtura.hpp": "engine", "doctor.hpp": "doctor",
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 
@@ -121,7 +121,7 @@ for line in (root / "cmake/debian-packages.txt").read_text().splitlines():
 third_party = {}
 OURS = set(rank) | {"mixtura", "cli", "support", "sys"}
 STANDARD = {"cpuid.h", "dirent.h", "fcntl.h", "sched.h", "unistd.h", "dlfcn.h", "pthread.h", "fenv.h", "immintrin.h", "xmmintrin.h", "arm_neon.h",
-            "signal.h", "termios.h", "poll.h", "errno.h", "linux/futex.h", "stdio.h", "stdlib.h", "string.h", "stdint.h"}
+            "signal.h", "termios.h", "poll.h", "errno.h", "time.h", "linux/futex.h", "gnu/libc-version.h", "stdio.h", "stdlib.h", "string.h", "stdint.h"}
 for folder in ("lib", "include", "capi", "examples", "tests"):
     for path in sorted((root / folder).rglob("*.[ch]pp")):
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
