@@ -10,6 +10,7 @@ namespace mixtura::cli {
 void add_bench(CLI::App& app, int& exit_code);
 void add_chat(CLI::App& app, int& exit_code);
 void add_complete(CLI::App& app, int& exit_code);
+void add_doctor(CLI::App& app, int& exit_code);
 void add_inspect(CLI::App& app, int& exit_code);
 void add_logits(CLI::App& app, int& exit_code);
 void add_detokenize(CLI::App& app, int& exit_code);
