@@ -1,5 +1,6 @@
 // Version, build, back-ends, log, element types: what is known without any handle.
 #include <mixtura/build.hpp>
+#include <mixtura/doctor.hpp>
 #include <mixtura/log.hpp>
 #include <mixtura/types.hpp>
 
@@ -45,6 +46,21 @@ mixtura_status mixtura_get_backend_info(size_t index, mixtura_backend_info* info
         out.is_chosen = mixtura::chosen_backend_name() == found.name;
         give(info, out, "info");
     });
+}
+
+mixtura_status mixtura_check_health(const char* path, mixtura_on_health on_health, void* user_data) noexcept {
+    return guard([&] {
+        given(on_health, "on_health");
+        mixtura::HealthOptions options;
+        if (path != nullptr) options.path = path;
+        for (const mixtura::HealthCheck& one : take(mixtura::check_health(options)))
+            on_health(one.name.c_str(), static_cast<std::int32_t>(one.verdict), one.found.c_str(), one.remedy.c_str(),
+                      user_data);
+    });
+}
+
+mixtura_status mixtura_self_test(void) noexcept {
+    return guard([] { check(mixtura::self_test()); });
 }
 
 void mixtura_log_set(mixtura_log_callback callback, void* user_data, int32_t max_level) noexcept {

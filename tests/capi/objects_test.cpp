@@ -447,6 +447,26 @@ TEST_CASE("A sampler draws what its options allow, and says what it drew from", 
     CHECK(defaults.top_k == MIXTURA_UNSET_INT32);
 }
 
+TEST_CASE("The library's own check of this machine names each thing once, and its known answers hold",
+          "[capi][short]") {
+    must(mixtura_self_test());
+    struct Seen {
+        std::vector<std::string> names;
+        std::int32_t worst_answer = 0;
+    } seen;
+    const auto on_health = [](const char* name, std::int32_t verdict, const char* found, const char*, void* data) {
+        auto* all = static_cast<Seen*>(data);
+        all->names.emplace_back(name);
+        CHECK(std::strlen(found) > 0);
+        if (std::string(name).starts_with("answers.")) all->worst_answer = std::max(all->worst_answer, verdict);
+    };
+    must(mixtura_check_health(MIXTURA_GOLDEN_DIR, on_health, &seen));
+    CHECK(seen.worst_answer == MIXTURA_HEALTH_OK);
+    CHECK(std::count(seen.names.begin(), seen.names.end(), "answers.ref") == 1);
+    CHECK(std::count(seen.names.begin(), seen.names.end(), "memory_limits") == 1);
+    CHECK(std::count(seen.names.begin(), seen.names.end(), "free_space") == 1);
+}
+
 TEST_CASE("The log tells a sink of a model that was opened, and nothing once it is gone", "[capi][short]") {
     std::vector<std::string> lines;
     const auto sink = [](std::int32_t level, const char* room, const char* message, const char*, std::int32_t,

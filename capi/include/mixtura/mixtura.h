@@ -139,6 +139,31 @@ MIXTURA_API size_t mixtura_backend_count(void) MIXTURA_NOEXCEPT;
 MIXTURA_API MIXTURA_MUST_USE mixtura_status mixtura_get_backend_info(size_t index, mixtura_backend_info *info)
     MIXTURA_NOEXCEPT;
 
+/** How a check of mixtura_check_health() came out. */
+enum {
+    MIXTURA_HEALTH_OK = 0,      /**< fine */
+    MIXTURA_HEALTH_NOTE = 1,    /**< works; something is worth knowing */
+    MIXTURA_HEALTH_WARNING = 2, /**< works, slower or in less memory than it could */
+    MIXTURA_HEALTH_FAILURE = 3  /**< does not work */
+};
+
+/** Takes one check: its permanent name ("memory_limits", "answers.avx2"), its MIXTURA_HEALTH_…, what was found, and what
+ * to do about it ("" where nothing need be done).  The texts are UTF-8, NUL-terminated and lent for the call. */
+typedef void (*mixtura_on_health)(const char *name, int32_t verdict, const char *found, const char *remedy,
+                                  void *user_data);
+
+/** Holds what the library was built for against what is here: instruction sets, processors and memory with their limits,
+ * kernel, C library, and, where `path` (a model, or a folder for caches) is not NULL, its disk; then runs known answers
+ * on every back-end.  `on_health` gets each check, in a fixed order, on this thread.  A machine that is ill is no error.
+ * OUT_OF_HOST_MEMORY.  Takes about a quarter of a second.  Threads: any-thread.  Since: 0.1 */
+MIXTURA_API MIXTURA_MUST_USE mixtura_status mixtura_check_health(const char *path, mixtura_on_health on_health,
+                                                                 void *user_data) MIXTURA_NOEXCEPT;
+/** Known answers alone: a small built-in mixture in every weight format, and attention, on every back-end of this
+ * processor, bit for bit.  INTERNAL names the back-end and what was wrong; NO_BACKEND and INVALID_ARGUMENT for a
+ * MIXTURA_FORCE_ISA that cannot be.  Takes about a quarter of a second, no file and no thread.
+ * Threads: any-thread.  Since: 0.1 */
+MIXTURA_API MIXTURA_MUST_USE mixtura_status mixtura_self_test(void) MIXTURA_NOEXCEPT;
+
 /* ---- Log --------------------------------------------------------------------------------------------------------- */
 
 /** Levels of the log. */
