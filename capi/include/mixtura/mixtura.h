@@ -870,7 +870,7 @@ typedef struct mixtura_expert_spec {
 } mixtura_expert_spec;
 /** Starts a mixtura_expert_spec. */
 #define MIXTURA_EXPERT_SPEC_INIT                                                                                      \
-    {sizeof(mixtura_expert_spec), 0, 0, 0, 0, 0, 0, 0.0F, 1.702F, 1.0F, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
+    {sizeof(mixtura_expert_spec), 0, 0, 0, 0, 0, 0, 0.0F, 1.702F, 1.0F, 0, 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
      NULL, NULL, NULL}
 
 /** What a pool is and has done. */
