@@ -192,7 +192,7 @@ int main(void) {
         equal = equal && at_once[i] == one_by_one[i];
     }
     mixtura_kv_memory memory = MIXTURA_KV_MEMORY_INIT;
-    must(mixtura_kv_cache_memory(r->cache, &memory));
+    must(mixtura_kv_cache_get_memory(r->cache, &memory));
     printf("%d tokens at once and one by one: %s; mean |h| %.4f; %llu tokens in %llu blocks\n", TOKENS,
            equal ? "the same bits" : "DIFFERENT", sum / (TOKENS * HIDDEN), (unsigned long long)memory.tokens,
            (unsigned long long)memory.blocks_used);

@@ -67,6 +67,17 @@ void mixtura_log_set(mixtura_log_callback callback, void* user_data, int32_t max
     mixtura::set_log_sink(callback, user_data, static_cast<mixtura::LogLevel>(max_level));
 }
 
+mixtura_status mixtura_dtype_block(int32_t dtype, int64_t* elements, int64_t* bytes) noexcept {
+    return guard([&] {
+        const mixtura::DTypeInfo& type = mixtura::dtype_info(static_cast<mixtura::DType>(dtype));
+        if (type.block_bytes == 0)
+            fail(mixtura::StatusCode::invalid_argument, "there is no element type " + std::to_string(dtype));
+        given(elements, "elements");
+        given(bytes, "bytes") = type.block_bytes;
+        *elements = type.block_elements;
+    });
+}
+
 const char* mixtura_dtype_name(int32_t dtype) noexcept {
     return mixtura::dtype_name(static_cast<mixtura::DType>(dtype)).data();
 }

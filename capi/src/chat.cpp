@@ -10,9 +10,8 @@ const mixtura_chat& of(const mixtura_chat* chat) { return given(chat, "chat"); }
 
 mixtura::Chat::OnText text_from(mixtura_on_text on_text, void* user_data) {
     if (on_text == nullptr) return {};
-    return [on_text, user_data](std::string_view text) {
-        return on_text(text.data(), text.size(), user_data) == 0 ? mixtura::Flow::go_on : mixtura::Flow::stop;
-    };
+    return
+        [on_text, user_data](std::string_view text) { return flow_from(on_text(text.data(), text.size(), user_data)); };
 }
 
 // reply() or regenerate(), which differ in nothing else.
@@ -42,6 +41,7 @@ mixtura_status mixtura_chat_create(const mixtura_model* model, const mixtura_cha
         ours.generation = generation_options_from(wanted.generation);
         ours.sampling = sampling_from(request.sampling);
         ours.stop = stop_from(request);
+        ours.on_route = route_from(request.on_route, request.user_data);
         if (wanted.chat_template != nullptr) ours.chat_template = wanted.chat_template->layout;
         if (wanted.variables_json.utf8 != nullptr)
             ours.variables_json = text_of(wanted.variables_json.utf8, wanted.variables_json.bytes, "variables_json");

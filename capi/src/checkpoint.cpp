@@ -57,7 +57,7 @@ mixtura_status mixtura_checkpoint_open(const char* path, mixtura_checkpoint** ch
 
 void mixtura_checkpoint_destroy(mixtura_checkpoint* checkpoint) noexcept { delete checkpoint; }
 
-mixtura_status mixtura_checkpoint_facts(const mixtura_checkpoint* checkpoint, mixtura_model_facts* facts) noexcept {
+mixtura_status mixtura_checkpoint_get_facts(const mixtura_checkpoint* checkpoint, mixtura_model_facts* facts) noexcept {
     return guard([&] {
         mixtura_model_facts out = facts_to(of(checkpoint).facts());
         out.parameter_count = of(checkpoint).parameter_count();

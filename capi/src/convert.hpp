@@ -1,6 +1,8 @@
 // Structures that more than one file translates between C and C++.
 #pragma once
 
+#include <functional>
+
 #include "arguments.hpp"
 #include "handles.hpp"
 
@@ -10,6 +12,10 @@ SamplingOptions sampling_from(const mixtura_sampling_options* options);
 mixtura_sampling_options sampling_to(const SamplingOptions& options);
 StopOptions stop_from(const mixtura_request& request);
 GenerationOptions generation_options_from(const mixtura_generation_options* options);
+// What a callback answered: 0 is "go on".
+inline Flow flow_from(int answer) { return answer == 0 ? Flow::go_on : Flow::stop; }
+std::function<Flow(std::int64_t, std::int64_t, const RoutePlan&)> route_from(mixtura_on_route on_route,
+                                                                             void* user_data);
 DType cache_dtype_from(std::int32_t dtype);  // 0: f16
 
 // `likeliest` gets what the result points to.

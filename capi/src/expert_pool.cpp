@@ -129,6 +129,8 @@ mixtura_status mixtura_expert_pool_get_stats(const mixtura_expert_pool* pool,
         const mixtura::ExpertPool& p = *given(pool, "pool").pool;
         const mixtura::ExpertPoolCounters counters = p.counters();
         mixtura_expert_pool_stats out = MIXTURA_EXPERT_POOL_STATS_INIT;
+        out.hidden_size = p.spec().hidden_size;
+        out.expert_count = p.spec().expert_count;
         out.weight_bytes = p.weight_bytes();
         out.tokens = counters.tokens;
         out.expert_runs = counters.expert_runs;

@@ -27,7 +27,7 @@ MIXTURA_FIRST_SIZE(mixtura_router_policy, 96);
 MIXTURA_FIRST_SIZE(mixtura_router_spec, 80);
 MIXTURA_FIRST_SIZE(mixtura_route_view, 136);
 MIXTURA_FIRST_SIZE(mixtura_expert_spec, 152);
-MIXTURA_FIRST_SIZE(mixtura_expert_pool_stats, 40);
+MIXTURA_FIRST_SIZE(mixtura_expert_pool_stats, 56);
 MIXTURA_FIRST_SIZE(mixtura_kv_cache_options, 56);
 MIXTURA_FIRST_SIZE(mixtura_kv_view, 64);
 MIXTURA_FIRST_SIZE(mixtura_kv_memory, 72);

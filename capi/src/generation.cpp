@@ -27,6 +27,15 @@ StopOptions stop_from(const mixtura_request& request) {
     return stop;
 }
 
+std::function<Flow(std::int64_t, std::int64_t, const RoutePlan&)> route_from(mixtura_on_route on_route,
+                                                                             void* user_data) {
+    if (on_route == nullptr) return {};
+    return [on_route, user_data](std::int64_t position, std::int64_t layer, const RoutePlan& plan) {
+        const mixtura_route_view view = view_of(plan);
+        return flow_from(on_route(position, layer, &view, user_data));
+    };
+}
+
 mixtura_answer answer_to(const GenerationResult& result) {
     mixtura_answer out = MIXTURA_ANSWER_INIT;
     out.utf8 = result.text.data();
@@ -56,15 +65,6 @@ mixtura::Generation& of(mixtura_generation* generation) {
 }
 const mixtura::Generation& of(const mixtura_generation* generation) {
     return *given(generation, "generation").generation;
-}
-
-std::function<void(std::int64_t, std::int64_t, const mixtura::RoutePlan&)> route_from(mixtura_on_route on_route,
-                                                                                      void* user_data) {
-    if (on_route == nullptr) return {};
-    return [on_route, user_data](std::int64_t position, std::int64_t layer, const mixtura::RoutePlan& plan) {
-        const mixtura_route_view view = view_of(plan);
-        on_route(position, layer, &view, user_data);
-    };
 }
 
 }  // namespace
@@ -98,13 +98,14 @@ mixtura_status mixtura_generation_feed(mixtura_generation* generation, const int
         mixtura::FeedOptions ours;
         if (wanted.on_logits != nullptr) {
             ours.on_logits = [wanted](std::int64_t position, std::span<const float> logits) {
-                wanted.on_logits(position, logits.data(), logits.size(), wanted.user_data);
+                return flow_from(wanted.on_logits(position, logits.data(), logits.size(), wanted.user_data));
             };
         }
         if (wanted.on_hidden != nullptr) {
             const auto width = static_cast<std::size_t>(of(generation).model().facts().hidden_size);
             ours.on_hidden = [wanted, width](std::int64_t position, std::int64_t layer, std::span<const float> hidden) {
-                wanted.on_hidden(position, layer, hidden.data(), hidden.size() / width, width, wanted.user_data);
+                return flow_from(
+                    wanted.on_hidden(position, layer, hidden.data(), hidden.size() / width, width, wanted.user_data));
             };
         }
         ours.on_route = route_from(wanted.on_route, wanted.user_data);
@@ -153,9 +154,7 @@ mixtura_status mixtura_generation_run(mixtura_generation* generation, const mixt
         if (wanted.on_piece != nullptr) {
             ours.on_piece = [&g, wanted](const mixtura::Piece& piece) {
                 const mixtura_sampled sampled = sampled_to(piece.sampled, g.likeliest);
-                return wanted.on_piece(piece.text.data(), piece.text.size(), &sampled, wanted.user_data) == 0
-                           ? mixtura::Flow::go_on
-                           : mixtura::Flow::stop;
+                return flow_from(wanted.on_piece(piece.text.data(), piece.text.size(), &sampled, wanted.user_data));
             };
         }
         g.result = take(engine.generate(ours));

@@ -50,7 +50,7 @@ mixtura_status mixtura_kv_cache_create(const mixtura_kv_cache_options* options, 
 
 void mixtura_kv_cache_destroy(mixtura_kv_cache* cache) noexcept { delete cache; }
 
-mixtura_status mixtura_kv_cache_memory(const mixtura_kv_cache* cache, mixtura_kv_memory* memory) noexcept {
+mixtura_status mixtura_kv_cache_get_memory(const mixtura_kv_cache* cache, mixtura_kv_memory* memory) noexcept {
     return guard([&] {
         const mixtura::KVMemory found = of(cache).memory();
         mixtura_kv_memory out = MIXTURA_KV_MEMORY_INIT;

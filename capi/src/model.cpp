@@ -42,8 +42,7 @@ mixtura_status mixtura_model_open(const char* path, const mixtura_model_options*
         ours.thread_count = wanted.thread_count;
         if (wanted.on_progress != nullptr) {
             ours.on_progress = [wanted](std::uint64_t done, std::uint64_t total) {
-                return wanted.on_progress(done, total, wanted.user_data) == 0 ? mixtura::Flow::go_on
-                                                                              : mixtura::Flow::stop;
+                return flow_from(wanted.on_progress(done, total, wanted.user_data));
             };
         }
         mixtura_model opened{take(mixtura::Model::open(&given(path, "path"), ours))};
@@ -91,7 +90,8 @@ mixtura_status mixtura_model_warnings(const mixtura_model* model, char* text, si
     return guard([&] { give_text(lines_of(of(model).warnings()), text, capacity, needed); });
 }
 
-mixtura_status mixtura_model_sampling_defaults(const mixtura_model* model, mixtura_sampling_options* options) noexcept {
+mixtura_status mixtura_model_get_sampling_defaults(const mixtura_model* model,
+                                                   mixtura_sampling_options* options) noexcept {
     return guard([&] { give(options, sampling_to(of(model).sampling_defaults()), "options"); });
 }
 

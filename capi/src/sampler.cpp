@@ -14,10 +14,8 @@ std::optional<std::int32_t> if_set(std::int32_t value) {
 LogitsCallback edit_from(mixtura_logits_callback edit, void* user_data) {
     if (edit == nullptr) return {};
     return [edit, user_data](std::span<float> logits, const TokenHistory& history) {
-        return edit(logits.data(), logits.size(), history.tokens.data(), history.tokens.size(), history.prompt_count,
-                    user_data) == 0
-                   ? Flow::go_on
-                   : Flow::stop;
+        return flow_from(edit(logits.data(), logits.size(), history.tokens.data(), history.tokens.size(),
+                              history.prompt_count, user_data));
     };
 }
 

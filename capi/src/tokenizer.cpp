@@ -72,6 +72,18 @@ mixtura_status mixtura_tokenizer_token_bytes(const mixtura_tokenizer* tokenizer,
     return guard([&] { give_text(take(of(tokenizer).token_bytes(token)), bytes, capacity, needed); });
 }
 
+mixtura_status mixtura_tokenizer_token_text(const mixtura_tokenizer* tokenizer, int32_t token, char* text,
+                                            size_t capacity, size_t* needed) noexcept {
+    return guard([&] {
+        const mixtura::Tokenizer& t = of(tokenizer);
+        if (!has(tokenizer, token)) {
+            fail(StatusCode::out_of_range,
+                 "token " + std::to_string(token) + " is not in [0, " + std::to_string(t.size()) + ")");
+        }
+        give_text(t.token_text(token), text, capacity, needed);
+    });
+}
+
 int32_t mixtura_tokenizer_find(const mixtura_tokenizer* tokenizer, const char* utf8, size_t bytes) noexcept {
     if (tokenizer == nullptr || (utf8 == nullptr && bytes > 0)) return MIXTURA_NO_TOKEN;
     return tokenizer->tokenizer.find(std::string_view(utf8, bytes));
@@ -88,8 +100,8 @@ int32_t mixtura_tokenizer_token_flags(const mixtura_tokenizer* tokenizer, int32_
            (t.is_added(token) ? MIXTURA_TOKEN_IS_ADDED : 0);
 }
 
-mixtura_status mixtura_tokenizer_special_tokens(const mixtura_tokenizer* tokenizer,
-                                                mixtura_special_tokens* special) noexcept {
+mixtura_status mixtura_tokenizer_get_special_tokens(const mixtura_tokenizer* tokenizer,
+                                                    mixtura_special_tokens* special) noexcept {
     return guard([&] {
         const mixtura::SpecialTokens& found = of(tokenizer).special_tokens();
         mixtura_special_tokens out = MIXTURA_SPECIAL_TOKENS_INIT;

@@ -69,6 +69,7 @@ Status compute(Generation& generation, const std::vector<TokenId>& ids, const st
     probe.on_hidden = [&](std::int64_t, std::int64_t layer, std::span<const float> hidden) {
         layers = layer;
         hidden_size = static_cast<std::int64_t>(hidden.size());
+        return Flow::go_on;
     };
     if (Status status = generation.feed(std::span(ids).first(1), probe); !status.is_ok()) return status;
     const auto vocabulary = static_cast<std::int64_t>(generation.logits().size());
@@ -78,16 +79,15 @@ Status compute(Generation& generation, const std::vector<TokenId>& ids, const st
 
     Status written;
     const auto write = [&](std::int64_t tensor, std::int64_t position, std::int64_t width, std::span<const float> row) {
-        if (!written.is_ok()) return;
         written = file->write(static_cast<std::size_t>(tensor), static_cast<std::uint64_t>(position * width), row);
-        if (!written.is_ok()) generation.cancel();
+        return written.is_ok() ? Flow::go_on : Flow::stop;
     };
     FeedOptions watch;
     watch.on_logits = [&](std::int64_t position, std::span<const float> logits) {
-        write(0, position, vocabulary, logits);
+        return write(0, position, vocabulary, logits);
     };
     watch.on_hidden = [&](std::int64_t position, std::int64_t layer, std::span<const float> hidden) {
-        write(1 + layer, position, hidden_size, hidden);
+        return write(1 + layer, position, hidden_size, hidden);
     };
     const Status fed = generation.feed(ids, watch);
     if (!written.is_ok()) return written;

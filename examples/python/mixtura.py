@@ -100,15 +100,6 @@ DTYPES: dict[str, int] = {name: first + i for first, names in (
          "iq4_nl iq4_xs tq1_0 tq2_0 mxfp4 nvfp4")) for i, name in enumerate(names.split())}
 _NUMPY_OF = {"f64": "<f8", "f32": "<f4", "f16": "<f2", "c64": "<c8", "i64": "<i8", "i32": "<i4", "i16": "<i2", "i8": "|i1",
              "u64": "<u8", "u32": "<u4", "u16": "<u2", "u8": "|u1", "bool": "|b1", "bf16": "<u2"}
-# Elements of a block of the others, and the bytes each takes.
-_BLOCKS: dict[str, tuple[int, int]] = {name: (elements, int(size)) for elements, names in (
-    (1, "f8_e4m3:1 f8_e5m2:1 f8_e8m0:1 f8_e4m3fnuz:1 f8_e5m2fnuz:1"),
-    (4, "f6_e2m3:3 f6_e3m2:3"),
-    (2, "f4_e2m1:1"),
-    (32, "q4_0:18 q4_1:20 q5_0:22 q5_1:24 q8_0:34 q8_1:36 iq4_nl:18 mxfp4:17"),
-    (256, "q2_k:84 q3_k:110 q4_k:144 q5_k:176 q6_k:210 q8_k:292 iq1_s:50 iq1_m:56 iq2_xxs:66 iq2_xs:74 iq2_s:82 "
-         "iq3_xxs:98 iq3_s:110 iq4_xs:136 tq1_0:54 tq2_0:66"),
-    (64, "nvfp4:36")) for name, _, size in (word.partition(":") for word in names.split())}
 
 UNSET_FLOAT = -3.40282346638528859812e+38
 UNSET_INT32 = -(1 << 31)
@@ -127,11 +118,12 @@ _TYPES: dict[str, Any] = {
 # Name, result, parameters.
 _CALLBACKS = """
 log_callback v i s s s i p
+on_health v s i s s p
 progress_callback i u u p
 logits_callback i p z p z z p
-on_logits v l p z p
-on_hidden v l l p z z p
-on_route v l l p p
+on_logits i l p z p
+on_hidden i l l p z z p
+on_route i l l p p
 on_piece i p z p p
 on_text i p z p
 """
@@ -170,7 +162,7 @@ route_view struct_size:z token_count:l choice_count:l expert_count:l slot_count:
 expert_spec struct_size:z hidden_size:l expert_count:l width:l shared_width:l activation:i weight_at:i clamp_limit:f
   clamp_alpha:f shared_scale:f thread_count:i tensor_count:z gate:p up:p down:p gate_bias:p up_bias:p down_bias:p
   shared_gate:p shared_up:p shared_down:p shared_score:p
-expert_pool_stats struct_size:z weight_bytes:u tokens:u expert_runs:u choices:u
+expert_pool_stats struct_size:z hidden_size:l expert_count:l weight_bytes:u tokens:u expert_runs:u choices:u
 kv_plane head_count:l size:l dtype:i reserved:i
 kv_layer planes:p plane_count:z group:z
 kv_group window_tokens:l chunk_tokens:l
@@ -211,11 +203,14 @@ build_info i p z Z
 feature i i
 backend_count z
 get_backend_info i z *backend_info
+check_health i s on_health p
+self_test i
 log_set v log_callback p i
 dtype_name s i
+dtype_block i i L L
 checkpoint_open i s P
 checkpoint_destroy v p
-checkpoint_facts i p *model_facts
+checkpoint_get_facts i p *model_facts
 checkpoint_text i p i p z Z
 checkpoint_warnings i p p z Z
 checkpoint_tensor_count z p
@@ -236,10 +231,11 @@ tokenizer_encode i p s z *encode_options p z Z
 tokenizer_encode_spans i p *text_span z p z Z
 tokenizer_decode i p p z i p z Z
 tokenizer_token_bytes i p i p z Z
+tokenizer_token_text i p i p z Z
 tokenizer_find i p s z
 tokenizer_size z p
 tokenizer_token_flags i p i
-tokenizer_special_tokens i p *special_tokens
+tokenizer_get_special_tokens i p *special_tokens
 stream_decoder_create i p i P
 stream_decoder_destroy v p
 stream_decoder_push i p i *text
@@ -252,7 +248,7 @@ template_render i p s z *render_options P
 prompt_destroy v p
 prompt_text i p p z Z
 prompt_spans i p *text_span z Z
-model_sampling_defaults i p *sampling_options
+model_get_sampling_defaults i p *sampling_options
 sampler_create i l *sampling_options P
 sampler_destroy v p
 sampler_sample i p p z p z z *sampled
@@ -277,7 +273,7 @@ expert_pool_get_stats i p *expert_pool_stats
 expert_pool_run i p p z p p
 kv_cache_create i *kv_cache_options P
 kv_cache_destroy v p
-kv_cache_memory i p *kv_memory
+kv_cache_get_memory i p *kv_memory
 kv_cache_create_sequence i p U
 kv_cache_fork i p u U
 kv_cache_free_sequence i p u
@@ -655,8 +651,15 @@ def _tensor(value: Any, name: str) -> Any:
                 stride_bytes=(C.c_int64 * TENSOR_RANK_MAX)(*[*strides, *pad][:TENSOR_RANK_MAX]))
 
 
+def _block(kind: str) -> tuple[int, int]:
+    """Elements of a block of that type, and the bytes it takes."""
+    elements, size = C.c_int64(), C.c_int64()
+    _do("dtype_block", DTYPES[kind], C.byref(elements), C.byref(size))
+    return elements.value, size.value
+
+
 def _block_bytes(kind: str, shape: Sequence[int], name: str) -> int:
-    elements, size = _BLOCKS[kind]
+    elements, size = _block(kind)
     count = 1
     for extent in shape:
         count *= extent
@@ -671,9 +674,8 @@ def _block_bytes(kind: str, shape: Sequence[int], name: str) -> int:
 class _Callbacks:
     """The callbacks of one call: holds what Python gave, and carries the first exception over the library to the caller."""
 
-    def __init__(self, cancel: Callable[[], None] | None = None) -> None:
+    def __init__(self) -> None:
         self.failure: BaseException | None = None
-        self.cancel = cancel
 
     def wrap(self, kind: str, function: Callable[..., Any] | None) -> Any:
         """`function` as the library calls it: what it gives, where that counts, is whether to stop."""
@@ -687,8 +689,6 @@ class _Callbacks:
                     return 1 if called(*arguments) else 0
                 except BaseException as e:
                     self.failure = e
-                    if self.cancel is not None:
-                        self.cancel()  # callbacks without a result can stop a call in no other way
             return 1
 
         return _TYPES[kind](call)
@@ -899,6 +899,32 @@ def feature(which: int) -> int:
     return int(_function("feature")(which))
 
 
+def self_test() -> None:
+    """Known answers on every back-end of this processor; raises where one is wrong."""
+    _do("self_test")
+
+
+class HealthCheck(NamedTuple):
+    name: str
+    verdict: str  # "ok", "note", "warning", "failure"
+    found: str
+    remedy: str   # empty where nothing need be done
+
+
+def check_health(path: str | os.PathLike[str] | None = None) -> list[HealthCheck]:
+    """What the library was built for against what is here, and known answers; with a path, its disk too."""
+    checks: list[HealthCheck] = []
+
+    def on_health(name: bytes, verdict: int, found: bytes, remedy: bytes, _: Any) -> None:
+        kind = ("ok", "note", "warning", "failure")[verdict] if 0 <= verdict <= 3 else str(verdict)
+        checks.append(HealthCheck(name.decode(), kind, found.decode(), remedy.decode()))
+
+    callbacks = _Callbacks()
+    wrapped = callbacks.wrap("on_health", on_health)
+    callbacks.check(_function("check_health")(None if path is None else os.fsencode(path), wrapped, None))
+    return checks
+
+
 class Backend(NamedTuple):
     """A set of kernels."""
     name: str
@@ -1010,7 +1036,7 @@ class Checkpoint(_Handle):
     @property
     def facts(self) -> Facts:
         with self._use() as pointer:
-            return _facts(_fill("model_facts", "checkpoint_facts", pointer))
+            return _facts(_fill("model_facts", "checkpoint_get_facts", pointer))
 
     def text(self, about: int) -> str:
         with self._use() as pointer:
@@ -1102,6 +1128,11 @@ class Tokenizer(_Handle):
         with self._use() as pointer:
             return _gather_bytes("tokenizer_token_bytes", pointer, token)
 
+    def token_text(self, token: int) -> str:
+        """As the vocabulary spells it; empty for an id it leaves out."""
+        with self._use() as pointer:
+            return _gather_text("tokenizer_token_text", pointer, token)
+
     def find(self, text: str | bytes) -> int:
         """The id that the vocabulary spells so, or NO_TOKEN."""
         data = _utf8(text)
@@ -1119,7 +1150,7 @@ class Tokenizer(_Handle):
     @property
     def special_tokens(self) -> SpecialTokens:
         with self._use() as pointer:
-            return _record(SpecialTokens, _fill("special_tokens", "tokenizer_special_tokens", pointer))
+            return _record(SpecialTokens, _fill("special_tokens", "tokenizer_get_special_tokens", pointer))
 
     def stream_decoder(self, skip_special: bool = False) -> StreamDecoder:
         with self._use() as pointer:
@@ -1603,7 +1634,7 @@ class KVCache(_Handle):
     @property
     def memory(self) -> KVMemory:
         with self._use() as pointer:
-            return _record(KVMemory, _fill("kv_memory", "kv_cache_memory", pointer))
+            return _record(KVMemory, _fill("kv_memory", "kv_cache_get_memory", pointer))
 
     def create_sequence(self) -> int:
         with self._use() as pointer:
@@ -1761,7 +1792,7 @@ class Model(_Handle):
     def sampling_defaults(self) -> Sampling:
         """What the model's generation_config.json asks for."""
         with self._use() as pointer:
-            found = _fill("sampling_options", "model_sampling_defaults", pointer)
+            found = _fill("sampling_options", "model_get_sampling_defaults", pointer)
         values: dict[str, Any] = {}
         for name in Sampling.__dataclass_fields__:
             if name not in ("logit_bias", "edit_logits") and getattr(found, name) not in (UNSET_FLOAT, UNSET_INT32, UNSET_SEED):
@@ -1940,7 +1971,7 @@ class Generation(_Answering):
         """Appends tokens to the sequence.  on_logits(position, [V]), on_hidden(position, layer, [T, H]) and
         on_route(position, layer, RouteView) get arrays that are lent for their call.  On failure the sequence is as before."""
         address, count, kept = _ids(tokens)
-        callbacks = _Callbacks(self.cancel)
+        callbacks = _Callbacks()
 
         def logits(position: int, at: int, n: int, _: Any) -> None:
             on_logits(position, _lend(None, at, "<f4", n))  # type: ignore[misc]
@@ -1950,14 +1981,9 @@ class Generation(_Answering):
 
         with self._use() as pointer:
             self._wants_cancel = False
-            place, before = C.c_void_p(), C.c_size_t()
-            _do("generation_tokens", pointer, C.byref(place), C.byref(before))
             options = _new("feed_options", on_logits=callbacks.wrap("on_logits", on_logits and logits),
                            on_hidden=callbacks.wrap("on_hidden", on_hidden and hidden), on_route=self._on_route(callbacks, on_route))
-            status = _function("generation_feed")(pointer, address, count, options)
-            if callbacks.failure is not None and status == Code.OK:  # in the last step, where nothing was left to cancel
-                _function("generation_truncate")(pointer, before.value)
-            callbacks.check(status)
+            callbacks.check(_function("generation_feed")(pointer, address, count, options))
 
     def _view(self, name: str, dtype: str) -> Any:
         place, count = C.c_void_p(), C.c_size_t()

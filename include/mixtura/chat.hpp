@@ -22,6 +22,8 @@ struct ChatOptions {
     GenerationOptions generation = {};
     SamplingOptions sampling = {};  // unset fields: the model's defaults
     StopOptions stop = {};
+    // As GenerationRequest::on_route, of every answer.
+    std::function<Flow(std::int64_t position, std::int64_t layer, const RoutePlan& plan)> on_route = {};
     std::optional<ChatTemplate> chat_template = {};  // instead of the model's own
     // Further variables of the template as one JSON object: {"enable_thinking": false, "tools": [...]}.
     std::string variables_json = "{}";

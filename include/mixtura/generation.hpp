@@ -24,15 +24,17 @@ struct GenerationOptions {
     OpTimes* op_times = nullptr;      // gets the time of every step added; borrowed for the object's life
 };
 
+// Flow::stop from any of them: nothing more is told, and the call ends with CALLBACK_STOPPED once the step that runs is
+// done, with the sequence as it was before.
 struct FeedOptions {
     // Logits [V] of every token fed, in order, with its position; without it only the last token's are computed.
-    std::function<void(std::int64_t position, std::span<const float> logits)> on_logits = {};
+    std::function<Flow(std::int64_t position, std::span<const float> logits)> on_logits = {};
     // hidden [T, H] of the step's tokens, the first at `position`, before layer `layer`; layer = layer count: after the
     // final norm.  Called in layer order for each step.
-    std::function<void(std::int64_t position, std::int64_t layer, std::span<const float> hidden)> on_hidden = {};
+    std::function<Flow(std::int64_t position, std::int64_t layer, std::span<const float> hidden)> on_hidden = {};
     // Where the step's tokens, the first at `position`, went in mixture layer `layer`; the plan is valid during the
     // call.  Called in layer order for each step; dense layers have none.
-    std::function<void(std::int64_t position, std::int64_t layer, const RoutePlan& plan)> on_route = {};
+    std::function<Flow(std::int64_t position, std::int64_t layer, const RoutePlan& plan)> on_route = {};
 };
 
 // How often each layer chose each expert.
@@ -53,7 +55,8 @@ struct GenerationRequest {
     StopOptions stop = {};
     std::function<Flow(const Piece& piece)> on_piece = {};  // Flow::stop ends the answer (FinishReason::callback)
     // As FeedOptions::on_route, for every token that is computed for this answer: not those reused from the sequence.
-    std::function<void(std::int64_t position, std::int64_t layer, const RoutePlan& plan)> on_route = {};
+    // Flow::stop while the prompt is computed: CALLBACK_STOPPED; later it ends the answer (FinishReason::callback).
+    std::function<Flow(std::int64_t position, std::int64_t layer, const RoutePlan& plan)> on_route = {};
 };
 
 struct GenerationResult {
@@ -72,8 +75,8 @@ class Generation {
     static Result<Generation> create(const Model& model, const GenerationOptions& options = {}) noexcept;
 
     // Appends tokens to the sequence.  INVALID_ARGUMENT for an id outside the vocabulary; OUT_OF_RANGE beyond the
-    // context; CANCELLED; INTERNAL naming layer and position where the numbers stopped being finite.  On failure the
-    // sequence is as before.
+    // context; CANCELLED; CALLBACK_STOPPED; INTERNAL naming layer and position where the numbers stopped being finite.
+    // On failure the sequence is as before.
     Status feed(std::span<const TokenId> tokens, const FeedOptions& options = {}) noexcept;
     // Logits [V] of the last token fed; empty before the first.  Valid until the next call.
     std::span<const float> logits() const noexcept;

@@ -91,6 +91,7 @@ Result<GenerationResult> Chat::State::reply(const OnText& on_text) {
     request.sampling = options.sampling;
     request.sampling.completion = completion;
     request.stop = options.stop;
+    request.on_route = options.on_route;
     request.on_piece = [&](const Piece& piece) {
         return piece.text.empty() || !on_text ? Flow::go_on : on_text(piece.text);
     };

@@ -103,20 +103,25 @@ Status Generation::State::feed_step(std::span<const TokenId> part, bool is_last,
         wanted.push_back(i);
     std::vector<float> computed(wanted.size() * static_cast<std::size_t>(spec.vocabulary_size));
     Step step{part, {&row, 1}, wanted, {}};
+    bool is_stopped = false;  // by a callback: none is called any more
     if (feed.on_hidden)
         step.on_hidden = [&](std::int64_t layer, std::span<const float> hidden) {
-            feed.on_hidden(position, layer, hidden);
+            is_stopped = is_stopped || feed.on_hidden(position, layer, hidden) == Flow::stop;
         };
     if (feed.on_route)
-        step.on_route = [&](std::int64_t layer, const RoutePlan& plan) { feed.on_route(position, layer, plan); };
+        step.on_route = [&](std::int64_t layer, const RoutePlan& plan) {
+            is_stopped = is_stopped || feed.on_route(position, layer, plan) == Flow::stop;
+        };
     std::vector<NonFinite> failed;
     MIXTURA_RETURN_IF_ERROR(pass.run(step, cache, *threads, computed, failed));
     if (!failed.empty()) return not_finite(failed[0], static_cast<std::int64_t>(spec.layers.size()));
     tokens.insert(tokens.end(), part.begin(), part.end());
     const auto width = static_cast<std::size_t>(spec.vocabulary_size);
-    for (std::size_t i = 0; feed.on_logits && i < wanted.size(); ++i) {
-        feed.on_logits(position + static_cast<std::int64_t>(i), std::span(computed).subspan(i * width, width));
+    for (std::size_t i = 0; feed.on_logits && !is_stopped && i < wanted.size(); ++i) {
+        is_stopped = feed.on_logits(position + static_cast<std::int64_t>(i),
+                                    std::span(computed).subspan(i * width, width)) == Flow::stop;
     }
+    if (is_stopped) return error(StatusCode::callback_stopped, "a callback stopped the feed");
     if (is_last) logits.assign(computed.end() - static_cast<std::ptrdiff_t>(width), computed.end());
     // Blocks that no later query can see go back to the cache.
     for (std::size_t group = 0; group < cache.description().groups.size(); ++group) {
@@ -209,7 +214,7 @@ Result<GenerationResult> Generation::State::generate(const GenerationRequest& re
     FeedOptions counted;
     counted.on_route = [&](std::int64_t position, std::int64_t layer, const RoutePlan& plan) {
         count_route(layer, plan);
-        if (request.on_route) request.on_route(position, layer, plan);
+        return request.on_route ? request.on_route(position, layer, plan) : Flow::go_on;
     };
     FeedOptions of_prompt;
     of_prompt.on_route = request.on_route;
@@ -253,8 +258,12 @@ Result<GenerationResult> Generation::State::generate(const GenerationRequest& re
             break;
         }
         if (Status status = feed({&sampled.token, 1}, counted); !status.is_ok()) {
-            if (status.code() != StatusCode::cancelled) return status;
-            result.reason = FinishReason::cancelled;
+            if (status.code() == StatusCode::cancelled)
+                result.reason = FinishReason::cancelled;
+            else if (status.code() == StatusCode::callback_stopped)
+                result.reason = FinishReason::callback;
+            else
+                return status;
             break;
         }
         ++load.token_count;

@@ -132,7 +132,7 @@ TEST_CASE("A NULL among good arguments is refused by its name, or is one of thos
     mixtura_tensor_info info = MIXTURA_TENSOR_INFO_INIT;
     mixtura_checkpoint* unopened = nullptr;
     MIXTURA_EACH_NULL(mixtura_checkpoint_open, path.c_str(), &unopened);
-    MIXTURA_EACH_NULL(mixtura_checkpoint_facts, checkpoint, &facts);
+    MIXTURA_EACH_NULL(mixtura_checkpoint_get_facts, checkpoint, &facts);
     MIXTURA_EACH_NULL(mixtura_checkpoint_text, checkpoint, MIXTURA_ABOUT_FORMAT, text, sizeof text, &needed);
     MIXTURA_EACH_NULL(mixtura_checkpoint_warnings, checkpoint, text, sizeof text, &needed);
     std::size_t index = 0;
@@ -150,7 +150,7 @@ TEST_CASE("A NULL among good arguments is refused by its name, or is one of thos
     MIXTURA_EACH_NULL(mixtura_model_text, model.get(), MIXTURA_ABOUT_NAME, text, sizeof text, &needed);
     MIXTURA_EACH_NULL(mixtura_model_warnings, model.get(), text, sizeof text, &needed);
     mixtura_sampling_options sampling = MIXTURA_SAMPLING_OPTIONS_INIT;
-    MIXTURA_EACH_NULL(mixtura_model_sampling_defaults, model.get(), &sampling);
+    MIXTURA_EACH_NULL(mixtura_model_get_sampling_defaults, model.get(), &sampling);
 
     mixtura_tokenizer* other = nullptr;
     MIXTURA_EACH_NULL(mixtura_tokenizer_open, tokenizer_path.c_str(), &other);
@@ -161,8 +161,11 @@ TEST_CASE("A NULL among good arguments is refused by its name, or is one of thos
     MIXTURA_EACH_NULL(mixtura_tokenizer_encode_spans, tokenizer, &span, 1, ids.data(), ids.size(), &needed);
     MIXTURA_EACH_NULL(mixtura_tokenizer_decode, tokenizer, tokens.data(), 2, 1, text, sizeof text, &needed);
     MIXTURA_EACH_NULL(mixtura_tokenizer_token_bytes, tokenizer, 65, text, sizeof text, &needed);
+    MIXTURA_EACH_NULL(mixtura_tokenizer_token_text, tokenizer, 65, text, sizeof text, &needed);
+    std::int64_t elements = 0, block_bytes = 0;
+    MIXTURA_EACH_NULL(mixtura_dtype_block, MIXTURA_DTYPE_F32, &elements, &block_bytes);
     mixtura_special_tokens special = MIXTURA_SPECIAL_TOKENS_INIT;
-    MIXTURA_EACH_NULL(mixtura_tokenizer_special_tokens, tokenizer, &special);
+    MIXTURA_EACH_NULL(mixtura_tokenizer_get_special_tokens, tokenizer, &special);
     mixtura_stream_decoder* decoder = nullptr;
     MIXTURA_EACH_NULL(mixtura_stream_decoder_create, tokenizer, 1, &decoder);
     must(mixtura_stream_decoder_create(tokenizer, 1, &decoder));
@@ -234,7 +237,7 @@ TEST_CASE("A NULL among good arguments is refused by its name, or is one of thos
     std::int64_t position = 0;
     must(mixtura_kv_cache_append(cache, sequence, 2, &position));
     mixtura_kv_memory memory = MIXTURA_KV_MEMORY_INIT;
-    MIXTURA_EACH_NULL(mixtura_kv_cache_memory, cache, &memory);
+    MIXTURA_EACH_NULL(mixtura_kv_cache_get_memory, cache, &memory);
     MIXTURA_EACH_NULL(mixtura_kv_cache_create_sequence, cache, &fork);
     MIXTURA_EACH_NULL(mixtura_kv_cache_fork, cache, sequence, &fork);
     MIXTURA_EACH_NULL(mixtura_kv_cache_free_sequence, cache, std::uint64_t{999});
@@ -296,6 +299,7 @@ TEST_CASE("A NULL among good arguments is refused by its name, or is one of thos
                                             "mixtura_tokenizer_encode_spans#5",
                                             "mixtura_tokenizer_decode#6",
                                             "mixtura_tokenizer_token_bytes#4",
+                                            "mixtura_tokenizer_token_text#4",
                                             "mixtura_template_render#3",
                                             "mixtura_prompt_text#3",
                                             "mixtura_prompt_spans#3",
@@ -457,7 +461,7 @@ TEST_CASE("Structures smaller than the first, or larger with something unknown i
     each_result_size<mixtura_memory_forecast>(
         [&](auto* out) { return mixtura_model_forecast(path.c_str(), 0, 0, out); });
     each_result_size<mixtura_sampling_options>(
-        [&](auto* out) { return mixtura_model_sampling_defaults(model.get(), out); });
+        [&](auto* out) { return mixtura_model_get_sampling_defaults(model.get(), out); });
     each_result_size<mixtura_router_policy>(
         [&](auto* out) { return mixtura_router_get_policy(mixtura_model_router(model.get(), 0), out); });
     each_result_size<mixtura_route_view>([&](auto* out) { return mixtura_route_plan_view(plan.get(), out); });
@@ -466,7 +470,7 @@ TEST_CASE("Structures smaller than the first, or larger with something unknown i
     each_result_size<mixtura_generation_memory>(
         [&](auto* out) { return mixtura_generation_get_memory(generation.get(), out); });
     each_result_size<mixtura_special_tokens>(
-        [&](auto* out) { return mixtura_tokenizer_special_tokens(tokenizer, out); });
+        [&](auto* out) { return mixtura_tokenizer_get_special_tokens(tokenizer, out); });
     each_result_size<mixtura_answer>(
         [&](auto* out) { return mixtura_generation_run(generation.get(), &request, out); });
 }

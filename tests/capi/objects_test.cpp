@@ -39,14 +39,17 @@ mixtura_feed_options watch(Watched& watched) {
     options.on_logits = [](std::int64_t, const float* logits, std::size_t count, void* data) {
         auto& all = static_cast<Watched*>(data)->logits;
         all.insert(all.end(), logits, logits + count);
+        return 0;
     };
     options.on_route = [](std::int64_t, std::int64_t layer, const mixtura_route_view* view, void* data) {
         auto& ids = static_cast<Watched*>(data)->routes[static_cast<std::size_t>(layer)];
         ids.insert(ids.end(), view->expert_ids, view->expert_ids + view->token_count * view->choice_count);
+        return 0;
     };
     options.on_hidden = [](std::int64_t, std::int64_t, const float*, std::size_t tokens, std::size_t width,
                            void* data) {
         static_cast<Watched*>(data)->hidden_calls += tokens == 24 && width == 64 ? 1 : 1000;
+        return 0;
     };
     return options;
 }
@@ -85,6 +88,39 @@ TEST_CASE("A generation fed through C has the reference's logits and routes", "[
     CHECK(logits_of(generation.get()) == std::vector<float>(watched.logits.end() - 160, watched.logits.end()));
 }
 
+TEST_CASE("A callback that stops a feed leaves the sequence as it was", "[capi][short]") {
+    const Model model = open_model();
+    const Generation generation = make_generation(model.get());
+    const auto tokens = reference_tokens();
+    must(mixtura_generation_feed(generation.get(), tokens.data(), 4, nullptr));
+    const std::vector<float> before = logits_of(generation.get());
+    int calls = 0;
+    const auto feed = [&](mixtura_feed_options options) {
+        options.user_data = &calls;
+        calls = 0;
+        CHECK(mixtura_generation_feed(generation.get(), tokens.data() + 4, 4, &options) == MIXTURA_CALLBACK_STOPPED);
+        CHECK(calls == 1);
+        const std::int32_t* kept = nullptr;
+        std::size_t count = 0;
+        must(mixtura_generation_tokens(generation.get(), &kept, &count));
+        CHECK(count == 4);
+        CHECK(logits_of(generation.get()) == before);
+    };
+    mixtura_feed_options options = MIXTURA_FEED_OPTIONS_INIT;
+    options.on_logits = [](std::int64_t, const float*, std::size_t, void* data) { return ++*static_cast<int*>(data); };
+    feed(options);
+    options = MIXTURA_FEED_OPTIONS_INIT;
+    options.on_hidden = [](std::int64_t, std::int64_t, const float*, std::size_t, std::size_t, void* data) {
+        return ++*static_cast<int*>(data);
+    };
+    feed(options);
+    options = MIXTURA_FEED_OPTIONS_INIT;
+    options.on_route = [](std::int64_t, std::int64_t, const mixtura_route_view*, void* data) {
+        return ++*static_cast<int*>(data);
+    };
+    feed(options);
+}
+
 TEST_CASE("A run answers greedily as the reference, streams, counts and can be stopped", "[capi][short]") {
     const Model model = open_model();
     const Generation generation = make_generation(model.get());
@@ -115,6 +151,7 @@ TEST_CASE("A run answers greedily as the reference, streams, counts and can be s
     };
     request.on_route = [](std::int64_t, std::int64_t, const mixtura_route_view* view, void* data) {
         static_cast<Seen*>(data)->routes += static_cast<std::size_t>(view->token_count);
+        return 0;
     };
     mixtura_answer answer = MIXTURA_ANSWER_INIT;
     must(mixtura_generation_run(generation.get(), &request, &answer));
@@ -259,6 +296,8 @@ TEST_CASE("A router and an expert pool made of bare, strided tensors agree with 
     CHECK(same == output);
     mixtura_expert_pool_stats stats = MIXTURA_EXPERT_POOL_STATS_INIT;
     must(mixtura_expert_pool_get_stats(pool, &stats));
+    CHECK(stats.hidden_size == kH);
+    CHECK(stats.expert_count == kE);
     CHECK(stats.tokens == kT);
     CHECK(stats.choices == kT * kK);
     CHECK(stats.weight_bytes == 3 * kE * kF * kH * sizeof(float));
@@ -343,7 +382,7 @@ TEST_CASE("A key/value cache keeps, shares, shows, exports and imports rows", "[
     CHECK(std::memcmp(block, rows.data() + position * 32 + head * 16, 16 * sizeof(float)) == 0);
     must(mixtura_kv_cache_fork(made, sequence, &fork));
     mixtura_kv_memory memory = MIXTURA_KV_MEMORY_INIT;
-    must(mixtura_kv_cache_memory(made, &memory));
+    must(mixtura_kv_cache_get_memory(made, &memory));
     CHECK(memory.sequences == 2);
     CHECK(memory.blocks_shared == 2);
     must(mixtura_kv_cache_truncate(made, fork, 8));
@@ -389,6 +428,15 @@ TEST_CASE("A tokenizer, its stream decoder and a template work alone", "[capi][s
     streamed.append(piece.utf8, piece.bytes);
     CHECK(streamed == text);
     CHECK(mixtura_tokenizer_size(made) > 256);
+    const std::string spelled = text_from([&](char* out, std::size_t capacity, std::size_t* size) {
+        return mixtura_tokenizer_token_text(made, tokens[0], out, capacity, size);
+    });
+    CHECK(mixtura_tokenizer_find(made, spelled.data(), spelled.size()) == tokens[0]);
+    std::int64_t elements = 0, block_bytes = 0;
+    must(mixtura_dtype_block(MIXTURA_DTYPE_Q4_K, &elements, &block_bytes));
+    CHECK(elements == 256);
+    CHECK(block_bytes == 144);
+    CHECK(mixtura_dtype_block(9999, &elements, &block_bytes) == MIXTURA_INVALID_ARGUMENT);
     std::vector<std::int32_t> small(1, -7);
     CHECK(mixtura_tokenizer_encode(made, text.data(), text.size(), nullptr, small.data(), 1, &needed) ==
           MIXTURA_BUFFER_TOO_SMALL);
@@ -442,7 +490,7 @@ TEST_CASE("A sampler draws what its options allow, and says what it drew from", 
     // A zero is not "unset": temperature 0 is the likeliest token, and a top_k of 0 switches a default off.
     const Model model = open_model();
     mixtura_sampling_options defaults = MIXTURA_SAMPLING_OPTIONS_INIT;
-    must(mixtura_model_sampling_defaults(model.get(), &defaults));
+    must(mixtura_model_get_sampling_defaults(model.get(), &defaults));
     CHECK(defaults.temperature == 0.0F);
     CHECK(defaults.top_k == MIXTURA_UNSET_INT32);
 }

@@ -34,6 +34,7 @@ Fed feed(const Model& model, const std::vector<TokenId>& tokens) {
     FeedOptions watch;
     watch.on_logits = [&](std::int64_t, std::span<const float> logits) {
         fed.logits.emplace_back(logits.begin(), logits.end());
+        return Flow::go_on;
     };
     watch.on_route = [&](std::int64_t, std::int64_t layer, const RoutePlan& plan) {
         for (std::int64_t t = 0; t < plan.tokens; ++t) {
@@ -43,6 +44,7 @@ Fed feed(const Model& model, const std::vector<TokenId>& tokens) {
             fed.ids[l].emplace_back(plan.expert_ids.begin() + begin, plan.expert_ids.begin() + end);
             fed.weights[l].emplace_back(plan.weights.begin() + begin, plan.weights.begin() + end);
         }
+        return Flow::go_on;
     };
     must(generation.feed(tokens, watch));
     return fed;

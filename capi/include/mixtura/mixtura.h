@@ -13,7 +13,7 @@
  *  - Inputs are borrowed for the call.  Text in is UTF-8 with its length in bytes and may hold NUL; only paths and names
  *    are NUL-terminated.  A pointer may be NULL where its count is 0.
  *  - Text and arrays out go to the caller's buffer: `capacity` in, the needed size to `*needed` (which may be NULL).
- *    A buffer that is too small is left alone and the answer is MIXTURA_BUFFER_TOO_SMALL; with capacity 0 the call
+ *    A buffer that is too small is left alone, only `*needed` is set, and the answer is MIXTURA_BUFFER_TOO_SMALL; with capacity 0 the call
  *    asks for the size and succeeds.  Text is not NUL-terminated: its length is `*needed`.
  *  - Structures with a `struct_size` start from their `_INIT` value.  NULL for an option structure: all defaults.
  *  - Threads: `any-thread`: at any time from any thread.  `per-object`: one thread at a time for one handle.
@@ -252,6 +252,11 @@ enum {
 /** "bf16", "q4_k"; "unknown" for another number; static.  Threads: any-thread.  Since: 0.1 */
 MIXTURA_API const char *mixtura_dtype_name(int32_t dtype) MIXTURA_NOEXCEPT;
 
+/** How a dtype is stored: *elements consecutive elements of the innermost extent in *bytes bytes.  INVALID_ARGUMENT for
+ * another number.  Threads: any-thread.  Since: 0.1 */
+MIXTURA_API MIXTURA_MUST_USE mixtura_status mixtura_dtype_block(int32_t dtype, int64_t *elements, int64_t *bytes)
+    MIXTURA_NOEXCEPT;
+
 /** Most extents of a mixtura_tensor. */
 #define MIXTURA_TENSOR_RANK_MAX 4
 
@@ -262,7 +267,7 @@ typedef struct mixtura_tensor {
     int32_t dtype;                                 /**< MIXTURA_DTYPE_… */
     int32_t rank;                                  /**< extents in use, 1 to 4 */
     int64_t shape[MIXTURA_TENSOR_RANK_MAX];        /**< extents */
-    int64_t stride_bytes[MIXTURA_TENSOR_RANK_MAX]; /**< from one index to the next; all 0: dense */
+    int64_t stride_bytes[MIXTURA_TENSOR_RANK_MAX]; /**< from one index to the next; all 0: dense, not one repeated */
 } mixtura_tensor;
 
 /** A text with its length. */
@@ -333,7 +338,7 @@ MIXTURA_API MIXTURA_MUST_USE mixtura_status mixtura_checkpoint_open(const char *
 /** Ends a checkpoint.  Threads: per-object.  Since: 0.1 */
 MIXTURA_API void mixtura_checkpoint_destroy(mixtura_checkpoint *checkpoint) MIXTURA_NOEXCEPT;
 /** Sizes.  Threads: any-thread.  Since: 0.1 */
-MIXTURA_API MIXTURA_MUST_USE mixtura_status mixtura_checkpoint_facts(const mixtura_checkpoint *checkpoint,
+MIXTURA_API MIXTURA_MUST_USE mixtura_status mixtura_checkpoint_get_facts(const mixtura_checkpoint *checkpoint,
                                                                     mixtura_model_facts *facts) MIXTURA_NOEXCEPT;
 /** A text; `about` is MIXTURA_ABOUT_….  Threads: any-thread.  Since: 0.1 */
 MIXTURA_API MIXTURA_MUST_USE mixtura_status mixtura_checkpoint_text(const mixtura_checkpoint *checkpoint, int32_t about,
@@ -515,6 +520,10 @@ MIXTURA_API MIXTURA_MUST_USE mixtura_status mixtura_tokenizer_decode(const mixtu
 MIXTURA_API MIXTURA_MUST_USE mixtura_status mixtura_tokenizer_token_bytes(const mixtura_tokenizer *tokenizer, int32_t token,
                                                                          char *bytes, size_t capacity, size_t *needed)
     MIXTURA_NOEXCEPT;
+/** A token as the vocabulary spells it; empty for an id it leaves out.  OUT_OF_RANGE.  Threads: any-thread.  Since: 0.1 */
+MIXTURA_API MIXTURA_MUST_USE mixtura_status mixtura_tokenizer_token_text(const mixtura_tokenizer *tokenizer, int32_t token,
+                                                                        char *text, size_t capacity, size_t *needed)
+    MIXTURA_NOEXCEPT;
 /** The id that the vocabulary spells so, or MIXTURA_NO_TOKEN.  Threads: any-thread.  Since: 0.1 */
 MIXTURA_API int32_t mixtura_tokenizer_find(const mixtura_tokenizer *tokenizer, const char *utf8, size_t bytes)
     MIXTURA_NOEXCEPT;
@@ -523,7 +532,7 @@ MIXTURA_API size_t mixtura_tokenizer_size(const mixtura_tokenizer *tokenizer) MI
 /** MIXTURA_TOKEN_IS_… bits; 0 for an id it has not.  Threads: any-thread.  Since: 0.1 */
 MIXTURA_API int32_t mixtura_tokenizer_token_flags(const mixtura_tokenizer *tokenizer, int32_t token) MIXTURA_NOEXCEPT;
 /** The tokens with a role.  Threads: any-thread.  Since: 0.1 */
-MIXTURA_API MIXTURA_MUST_USE mixtura_status mixtura_tokenizer_special_tokens(const mixtura_tokenizer *tokenizer,
+MIXTURA_API MIXTURA_MUST_USE mixtura_status mixtura_tokenizer_get_special_tokens(const mixtura_tokenizer *tokenizer,
                                                                             mixtura_special_tokens *special)
     MIXTURA_NOEXCEPT;
 
@@ -657,8 +666,9 @@ typedef struct mixtura_sampled {
 /** Starts a mixtura_sampled. */
 #define MIXTURA_SAMPLED_INIT {sizeof(mixtura_sampled), MIXTURA_NO_TOKEN, 0, MIXTURA_UNSET_FLOAT, 0, NULL}
 
-/** What the model's generation_config.json asks for; unset where it states nothing.  Threads: any-thread.  Since: 0.1 */
-MIXTURA_API MIXTURA_MUST_USE mixtura_status mixtura_model_sampling_defaults(const mixtura_model *model,
+/** What the model's generation_config.json asks for: temperature 0, the likeliest token, where it does not ask for
+ * sampling; other fields unset where it states nothing.  Threads: any-thread.  Since: 0.1 */
+MIXTURA_API MIXTURA_MUST_USE mixtura_status mixtura_model_get_sampling_defaults(const mixtura_model *model,
                                                                            mixtura_sampling_options *options)
     MIXTURA_NOEXCEPT;
 
@@ -876,13 +886,15 @@ typedef struct mixtura_expert_spec {
 /** What a pool is and has done. */
 typedef struct mixtura_expert_pool_stats {
     size_t struct_size;    /**< sizeof this */
+    int64_t hidden_size;   /**< H */
+    int64_t expert_count;  /**< E */
     uint64_t weight_bytes; /**< in memory */
     uint64_t tokens;       /**< run so far */
     uint64_t expert_runs;  /**< how often an expert's weights were read */
     uint64_t choices;      /**< (token, expert) pairs */
 } mixtura_expert_pool_stats;
 /** Starts a mixtura_expert_pool_stats. */
-#define MIXTURA_EXPERT_POOL_STATS_INIT {sizeof(mixtura_expert_pool_stats), 0, 0, 0, 0}
+#define MIXTURA_EXPERT_POOL_STATS_INIT {sizeof(mixtura_expert_pool_stats), 0, 0, 0, 0, 0, 0}
 
 /** Packs the weights into memory of its own.  INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_HOST_MEMORY.
  * Threads: any-thread.  Since: 0.1 */
@@ -991,7 +1003,7 @@ MIXTURA_API MIXTURA_MUST_USE mixtura_status mixtura_kv_cache_create(const mixtur
 /** Ends a cache.  Threads: per-object.  Since: 0.1 */
 MIXTURA_API void mixtura_kv_cache_destroy(mixtura_kv_cache *cache) MIXTURA_NOEXCEPT;
 /** Figures.  Threads: any-thread beside other const functions.  Since: 0.1 */
-MIXTURA_API MIXTURA_MUST_USE mixtura_status mixtura_kv_cache_memory(const mixtura_kv_cache *cache, mixtura_kv_memory *memory)
+MIXTURA_API MIXTURA_MUST_USE mixtura_status mixtura_kv_cache_get_memory(const mixtura_kv_cache *cache, mixtura_kv_memory *memory)
     MIXTURA_NOEXCEPT;
 /** An empty sequence.  Threads: per-object.  Since: 0.1 */
 MIXTURA_API MIXTURA_MUST_USE mixtura_status mixtura_kv_cache_create_sequence(mixtura_kv_cache *cache,
@@ -1067,14 +1079,15 @@ typedef struct mixtura_generation_options {
 /** Starts a mixtura_generation_options. */
 #define MIXTURA_GENERATION_OPTIONS_INIT {sizeof(mixtura_generation_options), 0, 0, 0, 0}
 
-/** Takes the logits [V] of the token at `position`; lent for the call. */
-typedef void (*mixtura_on_logits)(int64_t position, const float *logits, size_t logit_count, void *user_data);
+/** Takes the logits [V] of the token at `position`; lent for the call, on the calling thread.  Other than 0 from this and
+ * the next two: nothing more is told, and the feed ends with CALLBACK_STOPPED once the step that runs is done. */
+typedef int (*mixtura_on_logits)(int64_t position, const float *logits, size_t logit_count, void *user_data);
 /** Takes hidden [T, H] of the step's tokens, the first at `position`, before layer `layer`; layer = layer count: after
  * the final norm.  Lent for the call. */
-typedef void (*mixtura_on_hidden)(int64_t position, int64_t layer, const float *hidden, size_t token_count,
+typedef int (*mixtura_on_hidden)(int64_t position, int64_t layer, const float *hidden, size_t token_count,
                                   size_t hidden_size, void *user_data);
 /** Takes where the step's tokens, the first at `position`, went in mixture layer `layer`; lent for the call. */
-typedef void (*mixtura_on_route)(int64_t position, int64_t layer, const mixtura_route_view *route, void *user_data);
+typedef int (*mixtura_on_route)(int64_t position, int64_t layer, const mixtura_route_view *route, void *user_data);
 /** Takes a piece of an answer: text that became whole UTF-8 (perhaps none) and the token it ends with; lent for the
  * call.  On the generating thread; other than 0 ends the answer (MIXTURA_FINISH_CALLBACK). */
 typedef int (*mixtura_on_piece)(const char *utf8, size_t bytes, const mixtura_sampled *sampled, void *user_data);
@@ -1117,7 +1130,7 @@ typedef struct mixtura_request {
     size_t stop_string_count;                 /**< of them */
     int64_t tokens_max;                       /**< of the answer; 0: no limit */
     mixtura_on_piece on_piece;                /**< or NULL; not used by chats */
-    mixtura_on_route on_route;                /**< where every token computed for it goes, or NULL; not used by chats */
+    mixtura_on_route on_route;                /**< where every token computed for it goes, or NULL */
     void *user_data;                          /**< of both */
 } mixtura_request;
 /** Starts a mixtura_request. */
@@ -1158,8 +1171,8 @@ MIXTURA_API MIXTURA_MUST_USE mixtura_status mixtura_generation_create(const mixt
                                                                      mixtura_generation **generation) MIXTURA_NOEXCEPT;
 /** Ends a generation.  Threads: per-object.  Since: 0.1 */
 MIXTURA_API void mixtura_generation_destroy(mixtura_generation *generation) MIXTURA_NOEXCEPT;
-/** Appends tokens to the sequence.  INVALID_ARGUMENT, OUT_OF_RANGE, CANCELLED, INTERNAL (numbers that stopped being
- * finite); on failure the sequence is as before.  Threads: per-object.  Since: 0.1 */
+/** Appends tokens to the sequence.  INVALID_ARGUMENT, OUT_OF_RANGE, CANCELLED, CALLBACK_STOPPED, INTERNAL (numbers that
+ * stopped being finite); on failure the sequence is as before.  Threads: per-object.  Since: 0.1 */
 MIXTURA_API MIXTURA_MUST_USE mixtura_status mixtura_generation_feed(mixtura_generation *generation, const int32_t *tokens,
                                                                    size_t token_count,
                                                                    const mixtura_feed_options *options) MIXTURA_NOEXCEPT;
@@ -1176,7 +1189,9 @@ MIXTURA_API MIXTURA_MUST_USE mixtura_status mixtura_generation_tokens(const mixt
 MIXTURA_API MIXTURA_MUST_USE mixtura_status mixtura_generation_truncate(mixtura_generation *generation, int64_t length)
     MIXTURA_NOEXCEPT;
 /** Answers request->prompt, whatever is in the sequence; the longest common beginning is not computed again.  `answer`
- * may be NULL.  Threads: per-object.  Since: 0.1 */
+ * may be NULL.  Errors as mixtura_generation_feed() and mixtura_sampler_sample(); UNSUPPORTED for stop strings without a
+ * tokenizer.  A cancel or a stop while the prompt is computed is an error (CANCELLED, CALLBACK_STOPPED), later it ends
+ * the answer (MIXTURA_FINISH_…).  Threads: per-object.  Since: 0.1 */
 MIXTURA_API MIXTURA_MUST_USE mixtura_status mixtura_generation_run(mixtura_generation *generation,
                                                                   const mixtura_request *request,
                                                                   mixtura_answer *answer) MIXTURA_NOEXCEPT;
@@ -1186,7 +1201,8 @@ MIXTURA_API MIXTURA_MUST_USE mixtura_status mixtura_generation_expert_load(const
                                                                           int64_t layer, int64_t *choices,
                                                                           size_t capacity, size_t *needed)
     MIXTURA_NOEXCEPT;
-/** Ends the feed or run that is under way, at the next token or step.  Threads: signal-safe.  Since: 0.1 */
+/** Ends the feed or run that is under way, at the next token or step; one that has not begun is not ended.
+ * Threads: signal-safe.  Since: 0.1 */
 MIXTURA_API void mixtura_generation_cancel(mixtura_generation *generation) MIXTURA_NOEXCEPT;
 /** Figures.  Threads: per-object.  Since: 0.1 */
 MIXTURA_API MIXTURA_MUST_USE mixtura_status mixtura_generation_get_memory(const mixtura_generation *generation,
@@ -1202,7 +1218,7 @@ typedef struct mixtura_chat mixtura_chat;
 typedef struct mixtura_chat_options {
     size_t struct_size;                           /**< sizeof this */
     const mixtura_generation_options *generation; /**< NULL: its defaults */
-    const mixtura_request *request;               /**< sampling and stops of every answer; NULL: the model's */
+    const mixtura_request *request;               /**< sampling, stops and on_route of every answer; NULL: the model's */
     const mixtura_template *chat_template;        /**< instead of the model's own, or NULL */
     mixtura_text variables_json;                  /**< further variables of the template as one JSON object; NULL: none */
     const char *now;                              /**< as in mixtura_render_options */
@@ -1253,7 +1269,7 @@ MIXTURA_API MIXTURA_MUST_USE mixtura_status mixtura_chat_set_sampling(mixtura_ch
 /** The prompt that mixtura_chat_reply() would feed, as text.  Threads: per-object.  Since: 0.1 */
 MIXTURA_API MIXTURA_MUST_USE mixtura_status mixtura_chat_prompt(const mixtura_chat *chat, char *text, size_t capacity,
                                                                size_t *needed) MIXTURA_NOEXCEPT;
-/** Ends the reply that is under way.  Threads: signal-safe.  Since: 0.1 */
+/** Ends the reply that is under way; one that has not begun is not ended.  Threads: signal-safe.  Since: 0.1 */
 MIXTURA_API void mixtura_chat_cancel(mixtura_chat *chat) MIXTURA_NOEXCEPT;
 /** The chat's own generation, for its memory and expert loads; lent as long as the chat.  Threads: any-thread.  Since: 0.1 */
 MIXTURA_API const mixtura_generation *mixtura_chat_generation(const mixtura_chat *chat) MIXTURA_NOEXCEPT;

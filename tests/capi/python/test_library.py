@@ -24,6 +24,13 @@ class Library(unittest.TestCase):
         self.assertEqual(mx.backends()[0].name, "ref")
         self.assertEqual(mx.feature(99), 0)
 
+    def test_the_machine_is_checked_and_the_known_answers_hold(self):
+        mx.self_test()
+        checks = {one.name: one for one in mx.check_health(tempfile.gettempdir())}
+        self.assertEqual(checks["answers.ref"].verdict, "ok")
+        self.assertTrue(checks["memory"].found)
+        self.assertIn("free_space", checks)
+
     def test_messages_reach_logging(self):
         records = []
         handler = logging.Handler()
