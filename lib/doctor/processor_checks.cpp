@@ -117,7 +117,7 @@ HealthCheck check_threads(const Surroundings& here) {
 
 HealthCheck check_numa(const Surroundings& here) {
     HealthCheck check{.name = "numa"};
-    const std::size_t nodes = numa_node_cpus(here.root).size();
+    const std::size_t nodes = numa_nodes(here.root, std::nullopt).size();
     check.found = text(nodes, nodes == 1 ? " node" : " nodes");
     if (nodes > 1) {
         check.verdict = HealthVerdict::note;
