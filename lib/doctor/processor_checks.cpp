@@ -121,7 +121,8 @@ HealthCheck check_numa(const Surroundings& here) {
     check.found = text(nodes, nodes == 1 ? " node" : " nodes");
     if (nodes > 1) {
         check.verdict = HealthVerdict::note;
-        check.remedy = "a node's memory is read slower from another: try numactl --interleave=all, or a process a node";
+        check.remedy =
+            "weights and threads are spread over them; a container must allow mbind, or nodes read each other's memory";
     }
     return check;
 }

@@ -71,6 +71,11 @@ struct PanelRun {
 PanelRun panel_run(std::span<const PanelPart> parts, std::int64_t panel_bytes, std::int64_t first_panel,
                    std::int64_t last_panel) noexcept;
 
+// Where one panel lies; `bytes` is panel_bytes() of the matrix.
+inline const std::byte* panel_data(const PackedMatrix& matrix, std::int64_t bytes, std::int64_t panel) noexcept {
+    return matrix.data + panel_run(matrix.parts, bytes, panel, panel + 1).offset_bytes;
+}
+
 // Panels [begin, end) of a matrix that lie on node `node` of `node_count`.  A matrix that is not cut over so many has
 // all of its panels on the first.
 struct PanelShare {
