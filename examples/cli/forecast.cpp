@@ -29,10 +29,12 @@ std::string forecast_text(const Result<MemoryForecast>& forecast) {
             {"parameters multiplied", both(token.multiplied_parameters)},
             {"weights read", human_bytes(token.read_bytes)},
             {"context", grouped(static_cast<std::uint64_t>(forecast->context_tokens)) + " tokens"},
-            {"weights", human_bytes(forecast->weight_bytes)},
-            {"keys and values", human_bytes(forecast->cache_bytes)},
-            {"scratch", human_bytes(forecast->scratch_bytes)},
-            {"memory in all", human_bytes(total_bytes(*forecast))}};
+            {"weights", human_bytes(forecast->weight_bytes)}};
+    for (const NodeMemory& node : forecast->nodes)
+        rows.push_back({"weights on node " + std::to_string(node.node), human_bytes(node.size_bytes)});
+    rows.push_back({"keys and values", human_bytes(forecast->cache_bytes)});
+    rows.push_back({"scratch", human_bytes(forecast->scratch_bytes)});
+    rows.push_back({"memory in all", human_bytes(total_bytes(*forecast))});
     if (token.routed_parameters > 0)
         rows.insert(rows.begin() + 1, {"parameters of its experts", both(token.routed_parameters)});
     return out + "\n" + table(rows, "");
@@ -59,6 +61,9 @@ void add_forecast(const Result<MemoryForecast>& forecast, nlohmann::ordered_json
                                    {"parameter_count", role.parameter_count},
                                    {"size_bytes", role.size_bytes}});
     }
+    // Where the machine has several nodes; with one there is nothing to tell.
+    for (const NodeMemory& node : forecast->nodes)
+        memory["nodes"].push_back({{"node", node.node}, {"weight_bytes", node.size_bytes}});
     out["memory"] = std::move(memory);
 }
 

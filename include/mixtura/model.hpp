@@ -42,6 +42,12 @@ struct TokenCost {
     std::uint64_t read_bytes = 0;
 };
 
+// Weights on one NUMA node.
+struct NodeMemory {
+    int node = 0;  // the system's number for it
+    std::uint64_t size_bytes = 0;
+};
+
 // What opening a model and a context will take, from its headers alone.
 struct MemoryForecast {
     std::vector<RoleMemory> roles;
@@ -50,6 +56,9 @@ struct MemoryForecast {
     std::uint64_t cache_bytes = 0;    // keys and values of one sequence of `context_tokens`
     std::uint64_t scratch_bytes = 0;  // of a forward pass
     std::int64_t context_tokens = 0;
+    // Where the weights will lie when the model is opened with as many threads as this process may keep busy: together
+    // weight_bytes.  Empty where this process runs on one NUMA node.
+    std::vector<NodeMemory> nodes = {};
 };
 
 class Model {
@@ -69,7 +78,10 @@ class Model {
     std::span<const std::string> warnings()
         const noexcept;                           // of the checkpoint, and configuration keys that were not used
     std::uint64_t weight_bytes() const noexcept;  // in memory
-    std::string_view backend() const noexcept;    // "avx512_vnni", …
+    // Of them, what the system agreed to keep on each NUMA node; where it did not, they lie wherever it put them. Empty
+    // where there is one node, or one thread opened the model.
+    std::span<const NodeMemory> weight_nodes() const noexcept;
+    std::string_view backend() const noexcept;  // "avx512_vnni", …
     const SamplingOptions& sampling_defaults()
         const noexcept;  // of generation_config.json; greedy where it states nothing
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "base/checked.hpp"
 #include "base/number.hpp"
@@ -20,6 +19,8 @@
 
 namespace mixtura {
 namespace {
+
+constexpr int kCpusMax = 65536;  // well above the 8192 that kernels are built for
 
 // Folders of this process' cgroup for one controller, from its own group up to the hierarchy's root.
 // /proc/self/cgroup lines read "hierarchy:controllers:path"; version 2 is the line "0::path".
@@ -142,7 +143,6 @@ std::optional<std::uint64_t> available_memory_bytes(const std::string& root) {
 }
 
 std::optional<std::vector<int>> parse_cpu_list(std::string_view list) {
-    constexpr int kCpusMax = 65536;
     std::vector<int> cpus;
     for (const std::string_view range : split(trimmed(list), ',')) {
         const std::size_t dash = range.find('-');
@@ -155,21 +155,50 @@ std::optional<std::vector<int>> parse_cpu_list(std::string_view list) {
     return cpus;
 }
 
-std::vector<std::vector<int>> numa_node_cpus(const std::string& root) {
-    const std::string folder = root + "/sys/devices/system/node";
-    std::vector<std::vector<int>> nodes;
-    if (const auto online = read_small_file(folder + "/online")) {
-        for (const int node : parse_cpu_list(*online).value_or(std::vector<int>{})) {
-            const auto list = read_small_file(text(folder, "/node", node, "/cpulist"));
-            auto cpus = list ? parse_cpu_list(*list) : std::nullopt;
-            if (cpus && !cpus->empty()) nodes.push_back(std::move(*cpus));
+std::optional<std::vector<int>> allowed_cpus() {
+    // The kernel refuses a mask that is too short for the processors it may have.
+    for (int bits = CPU_SETSIZE; bits <= kCpusMax; bits *= 2) {
+        std::vector<cpu_set_t> mask(static_cast<std::size_t>(bits / CPU_SETSIZE));
+        const std::size_t bytes = mask.size() * sizeof(cpu_set_t);
+        if (::sched_getaffinity(0, bytes, mask.data()) != 0) continue;
+        std::vector<int> cpus;
+        for (int cpu = 0; cpu < bits; ++cpu) {
+            if (CPU_ISSET_S(static_cast<std::size_t>(cpu), bytes, mask.data())) cpus.push_back(cpu);
         }
+        return cpus;
     }
-    if (nodes.empty()) {
-        nodes.emplace_back(static_cast<std::size_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_CONF))));
-        std::iota(nodes[0].begin(), nodes[0].end(), 0);
+    return std::nullopt;
+}
+
+std::vector<NumaNode> numa_nodes(const std::string& root, const std::optional<std::vector<int>>& allowed) {
+    constexpr std::size_t kNodeIdsMax = 1024;  // what the kernel can be built for
+    const std::string folder = root + "/sys/devices/system/node";
+    const std::vector<NumaNode> one{{0, allowed.value_or(std::vector<int>{})}};
+    const auto online = read_small_file(folder + "/online");
+    const auto ids = online ? parse_cpu_list(*online) : std::nullopt;
+    if (!ids || ids->size() > kNodeIdsMax) return one;
+    std::vector<NumaNode> nodes;
+    std::vector<bool> is_seen(kCpusMax);
+    std::size_t cpu_count = 0;
+    for (const int id : *ids) {
+        const auto list = read_small_file(text(folder, "/node", id, "/cpulist"));
+        if (!list) return one;
+        if (trimmed(*list).empty()) continue;  // memory without processors
+        const auto cpus = parse_cpu_list(*list);
+        if (!cpus) return one;
+        NumaNode node{id, {}};
+        for (const int cpu : *cpus) {
+            const auto index = static_cast<std::size_t>(cpu);
+            if (is_seen[index]) return one;
+            is_seen[index] = true;
+            if (!allowed || std::binary_search(allowed->begin(), allowed->end(), cpu)) node.cpus.push_back(cpu);
+        }
+        std::sort(node.cpus.begin(), node.cpus.end());
+        cpu_count += node.cpus.size();
+        if (!node.cpus.empty()) nodes.push_back(std::move(node));
     }
-    return nodes;
+    const bool is_whole = !nodes.empty() && (!allowed || cpu_count == allowed->size());
+    return is_whole ? nodes : one;
 }
 
 int usable_cpu_count(const std::string& root) {

@@ -42,8 +42,21 @@ std::uint64_t physical_memory_bytes(const std::string& root = "/");
 // What of it the kernel would give without swapping (MemAvailable); nothing where /proc does not say.
 std::optional<std::uint64_t> available_memory_bytes(const std::string& root = "/");
 
-// Processors of each NUMA node, in node order; one node with every processor where the kernel tells nothing.
-std::vector<std::vector<int>> numa_node_cpus(const std::string& root = "/");
+// Processors this process may run on, ascending; nothing where the kernel does not tell.
+std::optional<std::vector<int>> allowed_cpus();
+
+// A group of processors and the memory that is nearest to them.
+struct NumaNode {
+    int id = 0;             // the kernel's number for it
+    std::vector<int> cpus;  // ascending
+    bool operator==(const NumaNode&) const = default;
+};
+
+// The nodes that have processors of `allowed`, with those alone, by id.  One node with all of `allowed` where the
+// kernel tells nothing, or something that cannot be: a list that is none, a processor in two nodes, an allowed one in
+// no node. (A thread that is kept on its node's processors must not be kept off the others by a lie about them.)
+std::vector<NumaNode> numa_nodes(const std::string& root = "/",
+                                 const std::optional<std::vector<int>>& allowed = allowed_cpus());
 
 // "0-3,8" as {0, 1, 2, 3, 8}; nothing where the text is not such a list or names more than 65,536 processors.
 std::optional<std::vector<int>> parse_cpu_list(std::string_view list);

@@ -117,11 +117,12 @@ HealthCheck check_threads(const Surroundings& here) {
 
 HealthCheck check_numa(const Surroundings& here) {
     HealthCheck check{.name = "numa"};
-    const std::size_t nodes = numa_node_cpus(here.root).size();
+    const std::size_t nodes = numa_nodes(here.root, std::nullopt).size();
     check.found = text(nodes, nodes == 1 ? " node" : " nodes");
     if (nodes > 1) {
         check.verdict = HealthVerdict::note;
-        check.remedy = "a node's memory is read slower from another: try numactl --interleave=all, or a process a node";
+        check.remedy =
+            "weights and threads are spread over them; a container must allow mbind, or nodes read each other's memory";
     }
     return check;
 }

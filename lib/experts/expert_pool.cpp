@@ -46,11 +46,11 @@ Result<ExpertPool> ExpertPool::create(const ExpertWeights& weights, const Expert
                                       const ExpertPoolOptions& options) noexcept {
     return without_exceptions([&]() -> Result<ExpertPool> {
         MIXTURA_ASSIGN_OR_RETURN(const Backend* backend, choose_backend());
-        MIXTURA_ASSIGN_OR_RETURN(std::shared_ptr<ParallelFor> threads, ThreadPool::create(options.thread_count));
-        MIXTURA_ASSIGN_OR_RETURN(PackedExperts packed, pack_experts(weights, spec));
-        const auto memory = std::make_shared<AlignedBuffer>(std::move(packed.memory));
+        MIXTURA_ASSIGN_OR_RETURN(std::shared_ptr<ThreadPool> threads, ThreadPool::create(options.thread_count));
+        MIXTURA_ASSIGN_OR_RETURN(PackedExperts packed, pack_experts(weights, spec, {.topology = threads->topology()}));
+        const auto memory = std::make_shared<PlacedMemory>(std::move(packed.memory));
         return make_expert_pool(spec, std::move(packed.experts), packed.shared, packed.shared_gate, backend->table,
-                                std::move(threads), memory, memory->size_bytes());
+                                std::move(threads), memory, memory->held_bytes());
     });
 }
 

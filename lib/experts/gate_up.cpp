@@ -55,12 +55,16 @@ void finish(const MixtureCall& call, const ExpertJob& job, std::int64_t first_ro
 }  // namespace
 
 void run_gate_up(const MixtureCall& call, std::int64_t index) noexcept {
-    const auto after = std::upper_bound(call.jobs.begin(), call.jobs.end(), index,
+    const std::int64_t node = index / call.gate_up_tasks, task_of_node = index % call.gate_up_tasks;
+    const auto after = std::upper_bound(call.jobs.begin(), call.jobs.end(), task_of_node,
                                         [](std::int64_t task, const ExpertJob& job) { return task < job.first_task; });
     const ExpertJob& job = *(after - 1);
     const ExpertView& view = *job.view;
-    const std::int64_t strip_first = (index - job.first_task) * job.strip_panels;
-    const std::int64_t strip_last = std::min(strip_first + job.strip_panels, panel_count(view.up.rows));
+    // On a node that has fewer panels of this expert than another the last tasks find none.
+    const PanelShare share =
+        panels_of_node(view.up, static_cast<std::size_t>(node), static_cast<std::size_t>(call.node_count));
+    const std::int64_t strip_first = share.begin + (task_of_node - job.first_task) * job.strip_panels;
+    const std::int64_t strip_last = std::min(strip_first + job.strip_panels, share.end);
     Products products;
     for (std::int64_t row = 0; row < job.row_count; row += kTokensPerCall) {
         const std::int64_t rows = std::min(kTokensPerCall, job.row_count - row);

@@ -8,6 +8,7 @@
 #include "experts/mixture.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "experts/mixture_call.hpp"
 #include "experts/scratch_layout.hpp"
@@ -65,6 +66,7 @@ void make_jobs(MixtureCall& call, const ScratchLayout& layout, std::byte* scratc
     }
     if (call.has_shared()) add(call.view.shared, 0, plan.tokens, true);
     call.jobs = {jobs, count};
+    if (count > 0) call.node_count = std::max<std::int64_t>(std::ssize(jobs[0].view->up.parts), 1);
 
     const std::int64_t fair = panel_rows / (kTasksPerThread * thread_count);
     for (ExpertJob& job : call.jobs) {
@@ -74,7 +76,13 @@ void make_jobs(MixtureCall& call, const ScratchLayout& layout, std::byte* scratc
         const std::int64_t strip = std::min(kStripBytes / std::max<std::int64_t>(bytes, 1), fair / job.row_count);
         job.strip_panels = std::max<std::int64_t>(strip / 2 * 2, 2);
         job.first_task = call.gate_up_tasks;
-        call.gate_up_tasks += (panel_count(view.up.rows) + job.strip_panels - 1) / job.strip_panels;
+        std::int64_t most = 0;  // panels on a node
+        for (std::int64_t node = 0; node < call.node_count; ++node) {
+            const PanelShare share =
+                panels_of_node(view.up, static_cast<std::size_t>(node), static_cast<std::size_t>(call.node_count));
+            most = std::max(most, share.end - share.begin);
+        }
+        call.gate_up_tasks += (most + job.strip_panels - 1) / job.strip_panels;
     }
 }
 
@@ -138,6 +146,7 @@ void run_mixture(const KernelTable& kernels, ParallelFor& threads, const ExpertS
         .choice_of_slot = reinterpret_cast<std::int32_t*>(base + layout.choice_of_slot),
         .pieces = base + layout.pieces,
         .jobs = {},
+        .node_count = 1,
         .gate_up_tasks = 0};
     Forms forms;
     make_jobs(call, layout, base, threads.thread_count(), forms);
@@ -156,16 +165,24 @@ void run_mixture(const KernelTable& kernels, ParallelFor& threads, const ExpertS
     parallel_for(crew(plan.tokens * spec.hidden_size), prepare_tasks, [&](std::int64_t i, int) noexcept {
         prepare(call, forms, i * kTokensPerTask, std::min((i + 1) * kTokensPerTask, plan.tokens));
     });
-    parallel_for(crew(work), call.gate_up_tasks, [&](std::int64_t i, int) noexcept { run_gate_up(call, i); });
+    std::int64_t node_ends[kNodesMax];
+    const auto nodes = static_cast<std::size_t>(call.node_count);
+    for (std::size_t node = 0; node < nodes; ++node)
+        node_ends[node] = static_cast<std::int64_t>(node + 1) * call.gate_up_tasks;
+    parallel_for(crew(work), call.node_count * call.gate_up_tasks,
+                 [&](std::int64_t i, int) noexcept { run_gate_up(call, i); }, {node_ends, nodes});
 
     ParallelFor& mixers = crew(work);
     const MixDownShape shape =
         mix_down_shape(spec, plan.tokens, plan.choices, call.has_shared(), layout.pieces_bytes, mixers.thread_count());
     const bool piece_of_task = shape.task_count <= mixers.thread_count();
-    parallel_for(mixers, shape.task_count, [&](std::int64_t i, int worker) noexcept {
+    const auto run_task = [&](std::int64_t i, int worker) noexcept {
         std::byte* piece = call.pieces + (piece_of_task ? i : worker) * shape.piece_bytes;
         run_mix_down(call, shape, i, reinterpret_cast<float*>(piece));
-    });
+    };
+    const PackedMatrix none;
+    parallel_for(mixers, shape.task_count, run_task,
+                 NodeEnds(call.jobs.empty() ? none : call.jobs[0].view->down, shape.run_panels, 1));
 }
 
 }  // namespace mixtura

@@ -18,7 +18,7 @@ struct ExpertJob {
     const ExpertView* view;
     std::int64_t first_slot;
     std::int64_t row_count;
-    std::int64_t first_task;    // gate+up tasks in front of its own
+    std::int64_t first_task;    // gate+up tasks in front of its own, on each node
     std::int64_t strip_panels;  // panels of gate and up a task takes, even
     std::byte* hidden;          // act(gate · x, up · x) of its rows, row_bytes apart
     std::int64_t row_bytes;
@@ -42,6 +42,8 @@ struct MixtureCall {
     std::byte* pieces;
 
     std::span<ExpertJob> jobs;  // routed ones by expert, then the shared one
+    // Nodes that gate and up are cut over, and tasks on each: the same number, so that one table serves all nodes.
+    std::int64_t node_count;
     std::int64_t gate_up_tasks;
 
     bool has_shared() const noexcept { return view.shared.up.data != nullptr; }
@@ -71,7 +73,8 @@ inline std::int64_t hidden_row_bytes(std::int64_t width, bool blocks) noexcept {
     return static_cast<std::int64_t>(hidden_row_bytes(width));
 }
 
-// Task `index` of the first list: hidden activations of one expert's rows for one run of its panels.
+// Task `index` of the first list (node after node, expert after expert): hidden activations of one expert's rows for
+// one run of its panels.
 void run_gate_up(const MixtureCall& call, std::int64_t index) noexcept;
 
 // How the second list is cut: tasks of `run_panels` panels of H, each over `chunk_tokens` tokens at a time, with

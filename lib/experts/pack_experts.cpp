@@ -48,7 +48,7 @@ Status check_spec(const ExpertWeights& weights, const ExpertSpec& spec) {
 
 // One part of the memory and where it comes from; made once for all matrices that name the same data.
 struct Part {
-    std::uint64_t offset_bytes = 0;
+    std::size_t extent = 0;
     ExpertMatrix matrix;
     std::int64_t rows = 0, columns = 0;
 };
@@ -85,24 +85,24 @@ class Pages {
                          matrix.row_stride_bytes, " bytes apart, expected 0 (dense) or at least ",
                          row_bytes(matrix.dtype, columns));
         }
-        return add({0, matrix, rows, columns}, *bytes);
+        return add({0, matrix, rows, columns}, {*bytes, panel_count(rows), panel_bytes(matrix.dtype, columns)});
     }
 
-    Result<AlignedBuffer> pack() const {
-        MIXTURA_ASSIGN_OR_RETURN(AlignedBuffer memory, AlignedBuffer::allocate(size_bytes_));
+    Status pack(const Placement& placement, PlacedMemory& memory) const {
+        MIXTURA_ASSIGN_OR_RETURN(memory, PlacedMemory::allocate(extents_, placement));
         for (const auto& [key, part] : parts_) {
             if (part.columns == kBiasColumns) {
-                std::memcpy(memory.data() + part.offset_bytes, part.matrix.data,
+                std::memcpy(memory[part.extent].data, part.matrix.data,
                             static_cast<std::size_t>(part.rows) * sizeof(float));
             } else {
-                pack_matrix(part, memory.data() + part.offset_bytes);
+                pack_matrix(part, memory[part.extent]);
             }
         }
-        return memory;
+        return {};
     }
 
     ExpertView view(const ExpertTensors& tensors, std::int64_t width, const ExpertSpec& spec,
-                    const std::byte* memory) const {
+                    const PlacedMemory& memory) const {
         const std::int64_t h = spec.hidden_size;
         ExpertView view;
         if (spec.is_gated) {
@@ -117,8 +117,9 @@ class Pages {
     }
 
     PackedMatrix matrix_view(const ExpertMatrix& matrix, std::int64_t rows, std::int64_t columns,
-                             const std::byte* memory) const {
-        return {matrix.dtype, rows, columns, memory + parts_.at(key_of({0, matrix, rows, columns})).offset_bytes};
+                             const PlacedMemory& memory) const {
+        const Place place = memory[parts_.at(key_of({0, matrix, rows, columns})).extent];
+        return {matrix.dtype, rows, columns, place.data, place.parts};
     }
 
   private:
@@ -136,45 +137,46 @@ class Pages {
 
     Status place_bias(const float* bias, std::int64_t count) {
         if (bias == nullptr) return {};
-        return add(bias_part(bias, count), static_cast<std::uint64_t>(count) * sizeof(float));
+        return add(bias_part(bias, count), {static_cast<std::uint64_t>(count) * sizeof(float)});
     }
-    const float* bias_view(const float* bias, std::int64_t count, const std::byte* memory) const {
+    const float* bias_view(const float* bias, std::int64_t count, const PlacedMemory& memory) const {
         if (bias == nullptr) return nullptr;
-        return reinterpret_cast<const float*>(memory + parts_.at(key_of(bias_part(bias, count))).offset_bytes);
+        return reinterpret_cast<const float*>(memory[parts_.at(key_of(bias_part(bias, count))).extent].data);
     }
 
-    Status add(Part part, std::uint64_t bytes) {
-        part.offset_bytes = size_bytes_;
+    Status add(Part part, const Extent& extent) {
+        part.extent = extents_.size();
         if (!parts_.try_emplace(key_of(part), part).second) return {};
-        const auto aligned = checked_align_up<std::uint64_t>(bytes, AlignedBuffer::kAlignmentBytes);
+        const auto aligned = checked_align_up<std::uint64_t>(extent.size_bytes, AlignedBuffer::kAlignmentBytes);
         const auto end = aligned ? checked_add(size_bytes_, *aligned) : std::nullopt;
         if (!end) return error(StatusCode::out_of_host_memory, "the experts' weights take more than 2^64 bytes");
         size_bytes_ = *end;
+        extents_.push_back(extent);
         return {};
     }
 
-    static void pack_matrix(const Part& part, std::byte* packed) {
+    static void pack_matrix(const Part& part, const Place& place) {
         const auto* rows = static_cast<const std::byte*>(part.matrix.data);
         const std::int64_t dense = row_bytes(part.matrix.dtype, part.columns);
         const std::int64_t stride = part.matrix.row_stride_bytes == 0 ? dense : part.matrix.row_stride_bytes;
-        if (stride == dense) return pack_rows(part.matrix.dtype, rows, part.rows, part.columns, packed);
+        if (stride == dense) return pack_rows(place, part.matrix.dtype, rows, 0, part.rows, part.columns);
         std::vector<std::byte> strip(static_cast<std::size_t>(kPanelRows * dense));
         for (std::int64_t first = 0; first < part.rows; first += kPanelRows) {
             const std::int64_t count = std::min(kPanelRows, part.rows - first);
             for (std::int64_t r = 0; r < count; ++r)
                 std::memcpy(strip.data() + r * dense, rows + (first + r) * stride, static_cast<std::size_t>(dense));
-            pack_rows(part.matrix.dtype, strip.data(), count, part.columns,
-                      packed + first / kPanelRows * panel_bytes(part.matrix.dtype, part.columns));
+            pack_rows(place, part.matrix.dtype, strip.data(), first, first + count, part.columns);
         }
     }
 
     std::map<PartKey, Part> parts_;
+    std::vector<Extent> extents_;
     std::uint64_t size_bytes_ = 0;
 };
 
 }  // namespace
 
-Result<PackedExperts> pack_experts(const ExpertWeights& weights, const ExpertSpec& spec) {
+Result<PackedExperts> pack_experts(const ExpertWeights& weights, const ExpertSpec& spec, const Placement& placement) {
     MIXTURA_RETURN_IF_ERROR(check_spec(weights, spec));
     const bool has_shared_gate = spec.shared_width > 0 && spec.is_shared_weighed;
     Pages pages;
@@ -186,8 +188,8 @@ Result<PackedExperts> pack_experts(const ExpertWeights& weights, const ExpertSpe
         MIXTURA_RETURN_IF_ERROR(pages.place(weights.shared_gate, "the shared expert", "own gate", 1, spec.hidden_size));
 
     PackedExperts packed;
-    MIXTURA_ASSIGN_OR_RETURN(packed.memory, pages.pack());
-    const std::byte* memory = packed.memory.data();
+    MIXTURA_RETURN_IF_ERROR(pages.pack(placement, packed.memory));
+    const PlacedMemory& memory = packed.memory;
     packed.experts.reserve(weights.experts.size());
     for (const ExpertTensors& tensors : weights.experts)
         packed.experts.push_back(pages.view(tensors, spec.width, spec, memory));

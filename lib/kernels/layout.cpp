@@ -1,5 +1,6 @@
 #include "kernels/layout.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/checked.hpp"
@@ -128,6 +129,30 @@ PanelKind panel_kind(DType dtype) noexcept {
     if (integer_format(dtype) != nullptr) return PanelKind::integer;
     if (dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16) return PanelKind::plain;
     return PanelKind::file_rows;
+}
+
+PanelRun panel_run(std::span<const PanelPart> parts, std::int64_t panel_bytes, std::int64_t first_panel,
+                   std::int64_t last_panel) noexcept {
+    PanelRun run{last_panel, first_panel * panel_bytes};
+    std::size_t part = parts.size();
+    while (part > 0 && parts[part - 1].first_panel > first_panel) --part;
+    if (part > 0) run.offset_bytes += parts[part - 1].jump_bytes;
+    if (part < parts.size()) run.last_panel = std::min(last_panel, parts[part].first_panel);
+    return run;
+}
+
+PanelShare panels_of_node(const PackedMatrix& matrix, std::size_t node, std::size_t node_count) noexcept {
+    const std::int64_t panels = panel_count(matrix.rows);
+    if (matrix.parts.size() != node_count) return node == 0 ? PanelShare{0, panels} : PanelShare{panels, panels};
+    return {matrix.parts[node].first_panel, node + 1 < node_count ? matrix.parts[node + 1].first_panel : panels};
+}
+
+NodeEnds::NodeEnds(const PackedMatrix& matrix, std::int64_t strip_panels, std::int64_t tasks_per_strip) noexcept
+    : count_(std::min(matrix.parts.size(), static_cast<std::size_t>(kNodesMax))) {
+    for (std::size_t node = 0; node < count_; ++node) {
+        const std::int64_t strips = panels_of_node(matrix, node, count_).end + strip_panels - 1;
+        ends_[node] = strips / strip_panels * tasks_per_strip;
+    }
 }
 
 std::int64_t panel_bytes(DType dtype, std::int64_t columns) noexcept {

@@ -27,8 +27,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "kernels/integer_format.hpp"
+#include "parallel/parallel_for.hpp"
 
 namespace mixtura {
 
@@ -42,13 +44,55 @@ enum class PanelKind {
 };
 PanelKind panel_kind(DType dtype) noexcept;
 
+// A part of a matrix that lies in several: panels from `first_panel` up to the next part's are `jump_bytes` away from
+// where they would be if the matrix lay in one piece behind its first panel.
+struct PanelPart {
+    std::int64_t first_panel = 0;
+    std::ptrdiff_t jump_bytes = 0;
+};
+
 // A weight matrix W [rows, columns] in the layout above.  Borrows `data`, which may lie at any address; panel starts on
 // 64-byte boundaries are read fastest.
 struct PackedMatrix {
     DType dtype = DType::unknown;
     std::int64_t rows = 0;
     std::int64_t columns = 0;
-    const std::byte* data = nullptr;
+    const std::byte* data = nullptr;  // panel 0; nullptr: no matrix
+    // One for each node of the machine, ascending, some perhaps without panels; empty: all panels lie together.
+    std::span<const PanelPart> parts = {};
+};
+
+// Panels from one on that lie one behind another: up to `last_panel`, `offset_bytes` behind a matrix' first.
+struct PanelRun {
+    std::int64_t last_panel = 0;
+    std::ptrdiff_t offset_bytes = 0;
+};
+// The run of panels [first_panel, …) that ends at last_panel, or where its part does.
+PanelRun panel_run(std::span<const PanelPart> parts, std::int64_t panel_bytes, std::int64_t first_panel,
+                   std::int64_t last_panel) noexcept;
+
+// Where one panel lies; `bytes` is panel_bytes() of the matrix.
+inline const std::byte* panel_data(const PackedMatrix& matrix, std::int64_t bytes, std::int64_t panel) noexcept {
+    return matrix.data + panel_run(matrix.parts, bytes, panel, panel + 1).offset_bytes;
+}
+
+// Panels [begin, end) of a matrix that lie on node `node` of `node_count`.  A matrix that is not cut over so many has
+// all of its panels on the first.
+struct PanelShare {
+    std::int64_t begin = 0, end = 0;
+};
+PanelShare panels_of_node(const PackedMatrix& matrix, std::size_t node, std::size_t node_count) noexcept;
+
+// For tasks that each take `strip_panels` panels of a matrix in order, `tasks_per_strip` tasks a strip: where the tasks
+// of each of its nodes end, as ParallelTask wants to know it (a strip over an edge counts as where it begins).
+class NodeEnds {
+  public:
+    NodeEnds(const PackedMatrix& matrix, std::int64_t strip_panels, std::int64_t tasks_per_strip) noexcept;
+    operator std::span<const std::int64_t>() const noexcept { return {ends_, count_}; }
+
+  private:
+    std::int64_t ends_[kNodesMax];
+    std::size_t count_;
 };
 
 // Bytes of one panel (kPanelRows rows); for file_rows 16 rows of the file.  `columns` is a whole number of blocks.

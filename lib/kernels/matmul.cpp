@@ -30,10 +30,10 @@ void decode_piece(DType dtype, const std::byte* rows, std::int64_t row_bytes, st
 }
 
 void multiply_file_rows(const KernelTable& kernels, const PackedMatrix& weights, std::int64_t panel,
-                        const void* const* x, float* const* y, std::int64_t token_count) noexcept {
+                        const std::byte* rows, const void* const* x, float* const* y,
+                        std::int64_t token_count) noexcept {
     const DTypeInfo& info = dtype_info(weights.dtype);
     const std::int64_t row_bytes = weights.columns / info.block_elements * info.block_bytes;
-    const std::byte* rows = weights.data + panel * kPanelRows * row_bytes;
     const std::int64_t row_count = std::min(kPanelRows, weights.rows - panel * kPanelRows);
     float piece[kPieceColumns * kPanelRows];
     const void* x_piece[kTokensPerCall];
@@ -53,19 +53,20 @@ void multiply_file_rows(const KernelTable& kernels, const PackedMatrix& weights,
     }
 }
 
-// Whole panels: all 16 outputs of each are stored.
-void multiply_panels(const KernelTable& kernels, const PackedMatrix& weights, std::int64_t first_panel,
-                     std::int64_t count, const void* const* x, float* const* y, std::int64_t token_count) noexcept {
+// Panels that lie one behind another at `panels`.
+void multiply_run(const KernelTable& kernels, const PackedMatrix& weights, const std::byte* panels,
+                  std::int64_t first_panel, std::int64_t count, const void* const* x, float* const* y,
+                  std::int64_t token_count) noexcept {
+    const std::int64_t bytes = panel_bytes(weights.dtype, weights.columns);
     if (panel_kind(weights.dtype) == PanelKind::file_rows) {
         float* y_panel[kTokensPerCall];
         for (std::int64_t p = 0; p < count; ++p) {
             for (std::int64_t t = 0; t < token_count; ++t) y_panel[t] = y[t] + p * kPanelRows;
-            multiply_file_rows(kernels, weights, first_panel + p, x, y_panel, token_count);
+            multiply_file_rows(kernels, weights, first_panel + p, panels + p * bytes, x, y_panel, token_count);
         }
         return;
     }
-    const std::int64_t bytes = panel_bytes(weights.dtype, weights.columns);
-    kernels.product[product_index(weights.dtype)]({.panels = weights.data + first_panel * bytes,
+    kernels.product[product_index(weights.dtype)]({.panels = panels,
                                                    .panel_bytes = bytes,
                                                    .panel_count = count,
                                                    .columns = weights.columns,
@@ -73,6 +74,23 @@ void multiply_panels(const KernelTable& kernels, const PackedMatrix& weights, st
                                                    .y = y,
                                                    .token_count = token_count,
                                                    .accumulate = false});
+}
+
+// Whole panels: all 16 outputs of each are stored.
+void multiply_panels(const KernelTable& kernels, const PackedMatrix& weights, std::int64_t first_panel,
+                     std::int64_t last_panel, const void* const* x, float* const* y,
+                     std::int64_t token_count) noexcept {
+    const std::int64_t bytes = panel_bytes(weights.dtype, weights.columns);
+    PanelRun run = panel_run(weights.parts, bytes, first_panel, last_panel);
+    multiply_run(kernels, weights, weights.data + run.offset_bytes, first_panel, run.last_panel - first_panel, x, y,
+                 token_count);
+    float* y_run[kTokensPerCall];
+    for (std::int64_t panel = run.last_panel; panel < last_panel; panel = run.last_panel) {
+        run = panel_run(weights.parts, bytes, panel, last_panel);
+        for (std::int64_t t = 0; t < token_count; ++t) y_run[t] = y[t] + (panel - first_panel) * kPanelRows;
+        multiply_run(kernels, weights, weights.data + run.offset_bytes, panel, run.last_panel - panel, x, y_run,
+                     token_count);
+    }
 }
 
 }  // namespace
@@ -88,15 +106,14 @@ void quantise_activations(const KernelTable& kernels, ParallelFor& threads, cons
 void matmul_panels(const KernelTable& kernels, const PackedMatrix& weights, std::int64_t first_panel,
                    std::int64_t last_panel, const void* const* x, float* const* y, std::int64_t token_count) noexcept {
     const std::int64_t whole_last = std::min(last_panel, weights.rows / kPanelRows);
-    if (first_panel < whole_last)
-        multiply_panels(kernels, weights, first_panel, whole_last - first_panel, x, y, token_count);
+    if (first_panel < whole_last) multiply_panels(kernels, weights, first_panel, whole_last, x, y, token_count);
     if (whole_last == last_panel) return;
     // The last rows are no whole panel: their outputs go through a buffer.
     float outputs[kTokensPerCall * kPanelRows];
     float* y_buffer[kTokensPerCall];
     for (std::int64_t t = 0; t < token_count; ++t) y_buffer[t] = outputs + t * kPanelRows;
     const std::int64_t tail_panel = last_panel - 1;
-    multiply_panels(kernels, weights, tail_panel, 1, x, y_buffer, token_count);
+    multiply_panels(kernels, weights, tail_panel, last_panel, x, y_buffer, token_count);
     const auto tail_bytes = static_cast<std::size_t>(weights.rows - tail_panel * kPanelRows) * sizeof(float);
     for (std::int64_t t = 0; t < token_count; ++t) {
         std::memcpy(y[t] + (tail_panel - first_panel) * kPanelRows, y_buffer[t], tail_bytes);
@@ -132,7 +149,8 @@ void matmul(const KernelTable& kernels, ParallelFor& threads, const PackedMatrix
     };
     SerialFor alone;
     const bool shared = weights.rows * weights.columns >= kWorthSharing / x.token_count;
-    parallel_for(shared ? threads : static_cast<ParallelFor&>(alone), strips * chunks, run);
+    parallel_for(shared ? threads : static_cast<ParallelFor&>(alone), strips * chunks, run,
+                 NodeEnds(weights, strip, chunks));
 }
 
 }  // namespace mixtura

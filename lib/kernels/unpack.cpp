@@ -83,7 +83,7 @@ void unpack_unit(const IntegerFormat& format, const IntegerPanel& panel, const s
 
 void unpack_integer(const IntegerFormat& format, const PackedMatrix& matrix, std::int64_t row, float* out) noexcept {
     const IntegerPanel panel = integer_panel(format);
-    const std::byte* packed = matrix.data + row / kPanelRows * panel_bytes(matrix.dtype, matrix.columns);
+    const std::byte* packed = panel_data(matrix, panel_bytes(matrix.dtype, matrix.columns), row / kPanelRows);
     IntegerUnit unit;
     for (std::int64_t u = 0; u < matrix.columns / format.unit_columns; ++u, packed += panel.unit_bytes) {
         unpack_unit(format, panel, packed, row % kPanelRows, unit);
@@ -104,7 +104,7 @@ void unpack_plain(const PackedMatrix& matrix, std::int64_t row, float* out) noex
     const DecodeBlocks decode = decoder(matrix.dtype);
     const std::int64_t bytes = dtype_info(matrix.dtype).block_bytes;
     const std::byte* element =
-        matrix.data + row / kPanelRows * panel_bytes(matrix.dtype, matrix.columns) + row % kPanelRows * bytes;
+        panel_data(matrix, panel_bytes(matrix.dtype, matrix.columns), row / kPanelRows) + row % kPanelRows * bytes;
     for (std::int64_t k = 0; k < matrix.columns; ++k) decode(element + k * kPanelRows * bytes, out + k, 1);
 }
 
@@ -116,8 +116,9 @@ void unpack_row(const PackedMatrix& matrix, std::int64_t row, float* out) noexce
         case PanelKind::integer: return unpack_integer(*integer_format(matrix.dtype), matrix, row, out);
         case PanelKind::plain: return unpack_plain(matrix, row, out);
         case PanelKind::file_rows: {
-            const std::int64_t blocks = matrix.columns / info.block_elements;
-            decoder(matrix.dtype)(matrix.data + row * blocks * info.block_bytes, out, static_cast<std::size_t>(blocks));
+            const std::int64_t blocks = matrix.columns / info.block_elements, bytes = blocks * info.block_bytes;
+            const std::byte* panel = panel_data(matrix, kPanelRows * bytes, row / kPanelRows);
+            decoder(matrix.dtype)(panel + row % kPanelRows * bytes, out, static_cast<std::size_t>(blocks));
         }
     }
 }

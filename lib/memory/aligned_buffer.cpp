@@ -10,15 +10,17 @@
 namespace mixtura {
 namespace {
 
-// From here on a buffer lies on huge pages where the system has them: 512 times fewer faults when it is filled, and
-// weights that are read once a token do not miss the TLB on every 4 KiB.
-constexpr std::size_t kHugePageBytes = 2 << 20, kHugeFromBytes = 2 * kHugePageBytes;
-
 std::align_val_t alignment_of(std::size_t size_bytes) noexcept {
     return std::align_val_t{size_bytes >= kHugeFromBytes ? kHugePageBytes : AlignedBuffer::kAlignmentBytes};
 }
 
 }  // namespace
+
+void advise_huge_pages([[maybe_unused]] std::byte* begin, [[maybe_unused]] std::size_t bytes) noexcept {
+#if defined(MADV_HUGEPAGE)
+    ::madvise(begin, bytes / kHugePageBytes * kHugePageBytes, MADV_HUGEPAGE);
+#endif
+}
 
 Result<AlignedBuffer> AlignedBuffer::allocate(std::uint64_t size_bytes) noexcept {
     AlignedBuffer buffer;
@@ -33,11 +35,7 @@ Result<AlignedBuffer> AlignedBuffer::allocate(std::uint64_t size_bytes) noexcept
         });
     }
     buffer.size_bytes_ = static_cast<std::size_t>(size_bytes);
-#if defined(MADV_HUGEPAGE)
-    // Advice: where it is refused, small pages serve.
-    if (buffer.size_bytes_ >= kHugeFromBytes)
-        ::madvise(buffer.data_, buffer.size_bytes_ / kHugePageBytes * kHugePageBytes, MADV_HUGEPAGE);
-#endif
+    if (buffer.size_bytes_ >= kHugeFromBytes) advise_huge_pages(buffer.data_, buffer.size_bytes_);
     return buffer;
 }
 

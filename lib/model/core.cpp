@@ -101,8 +101,8 @@ Status add_token_cost(const WeightIndex& index, const ModelSpec& spec, const Wei
         const auto layer = static_cast<std::size_t>(*number_behind(binding.role, "layers."));
         if (*expert >= spec.layers[layer].mixture->router.policy.top_k) return {};
         token.routed_parameters += parameters;
-        MIXTURA_ASSIGN_OR_RETURN(const std::vector<PredictedWeight> alone, WeightStore::predict(index, {binding}));
-        bytes = alone[0].size_bytes;
+        MIXTURA_ASSIGN_OR_RETURN(const PredictedWeights alone, WeightStore::predict(index, {binding}));
+        bytes = alone.weights[0].size_bytes;
     }
     token.multiplied_parameters += parameters;
     token.read_bytes += bytes;
@@ -112,7 +112,7 @@ Status add_token_cost(const WeightIndex& index, const ModelSpec& spec, const Wei
 }  // namespace
 
 Result<std::shared_ptr<const ModelCore>> ModelCore::load(const std::string& path, ParallelFor& threads,
-                                                         const LoadProgress& progress) {
+                                                         const LoadProgress& progress, const Placement& placement) {
     const FpEnvironment guard;  // frequencies of rotary embeddings
     MIXTURA_ASSIGN_OR_RETURN(ModelFiles files, ModelFiles::open(path));
     MIXTURA_ASSIGN_OR_RETURN(Architecture architecture, describe_architecture(files));
@@ -126,7 +126,8 @@ Result<std::shared_ptr<const ModelCore>> ModelCore::load(const std::string& path
     for (std::string& warning : architecture.warnings) core->warnings.push_back(std::move(warning));
     core->spec = std::move(architecture.spec);
     const std::vector<WeightBinding> bindings = bind_weights(core->spec, architecture.map, core->weights);
-    MIXTURA_ASSIGN_OR_RETURN(core->store, WeightStore::load(files.index, bindings, threads, progress));
+    MIXTURA_ASSIGN_OR_RETURN(core->store, WeightStore::load(files.index, bindings, threads, progress, placement));
+    core->nodes = memory_of_nodes(placement.topology, core->store.node_bytes());
     for (std::size_t i = 0; i < core->spec.ropes.size(); ++i) {
         const float* factors = core->weights.rope_factors[i];
         if (factors == nullptr) continue;
@@ -135,15 +136,22 @@ Result<std::shared_ptr<const ModelCore>> ModelCore::load(const std::string& path
     return std::shared_ptr<const ModelCore>(std::move(core));
 }
 
-Result<WeightForecast> predict_weights(const ModelFiles& files, const Architecture& architecture) {
+std::vector<NodeMemory> memory_of_nodes(const Topology& topology, std::span<const std::uint64_t> bytes) {
+    std::vector<NodeMemory> nodes;
+    for (std::size_t i = 0; i < bytes.size(); ++i) nodes.push_back({topology.nodes()[i].id, bytes[i]});
+    return nodes;
+}
+
+Result<WeightForecast> predict_weights(const ModelFiles& files, const Architecture& architecture,
+                                       const Topology& topology) {
     MIXTURA_RETURN_IF_ERROR(check_spec(architecture.spec));
     ModelWeights weights;
     std::map<std::string, std::size_t> places;
     WeightForecast forecast;
     std::vector<RoleBytes>& roles = forecast.roles;
     const std::vector<WeightBinding> bindings = bind_weights(architecture.spec, architecture.map, weights);
-    MIXTURA_ASSIGN_OR_RETURN(const std::vector<PredictedWeight> weights_in_memory,
-                             WeightStore::predict(files.index, bindings));
+    MIXTURA_ASSIGN_OR_RETURN(const PredictedWeights predicted, WeightStore::predict(files.index, bindings, topology));
+    forecast.nodes = memory_of_nodes(topology, predicted.node_bytes);
     for (std::size_t i = 0; i < bindings.size(); ++i) {
         const WeightBinding& binding = bindings[i];
         const std::string role = without_numbers(binding.role);
@@ -152,7 +160,7 @@ Result<WeightForecast> predict_weights(const ModelFiles& files, const Architectu
         const auto parameters = static_cast<std::uint64_t>(binding.rows * binding.columns);
         ++roles[place->second].tensor_count;
         roles[place->second].parameter_count += parameters;
-        const auto [dtype, size_bytes] = weights_in_memory[i];
+        const auto [dtype, size_bytes] = predicted.weights[i];
         const bool is_product =
             !binding.is_looked_up && (binding.form == WeightForm::packed || binding.form == WeightForm::plain);
         if (is_product && panel_kind(dtype) == PanelKind::integer)

@@ -21,10 +21,11 @@ struct ModelCore {
     ModelSpec spec;
     ModelWeights weights;
     WeightStore store;
+    std::vector<NodeMemory> nodes;  // of the store; empty: one node
     const Backend* backend = nullptr;
 
     static Result<std::shared_ptr<const ModelCore>> load(const std::string& path, ParallelFor& threads,
-                                                         const LoadProgress& progress);
+                                                         const LoadProgress& progress, const Placement& placement = {});
 };
 
 // What a model needs, from its headers alone.
@@ -38,7 +39,12 @@ struct RoleBytes {
 struct WeightForecast {
     std::vector<RoleBytes> roles;
     TokenCost token;
+    std::vector<NodeMemory> nodes;  // empty: one node
 };
-Result<WeightForecast> predict_weights(const ModelFiles& files, const Architecture& architecture);
+Result<WeightForecast> predict_weights(const ModelFiles& files, const Architecture& architecture,
+                                       const Topology& topology = {});
+
+// Bytes by node of the topology, under the system's numbers; none where there is one node.
+std::vector<NodeMemory> memory_of_nodes(const Topology& topology, std::span<const std::uint64_t> bytes);
 
 }  // namespace mixtura

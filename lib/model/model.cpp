@@ -73,7 +73,8 @@ Result<Model> Model::open(const std::string& path, const ModelOptions& options) 
         const LoadProgress progress = [&](std::uint64_t done, std::uint64_t total) {
             return !options.on_progress || options.on_progress(done, total) == Flow::go_on;
         };
-        MIXTURA_ASSIGN_OR_RETURN(std::shared_ptr<const ModelCore> core, ModelCore::load(path, *threads, progress));
+        MIXTURA_ASSIGN_OR_RETURN(std::shared_ptr<const ModelCore> core,
+                                 ModelCore::load(path, *threads, progress, {.topology = threads->topology()}));
         SamplingOptions sampling = sampling_from(core->generation);
         MIXTURA_RETURN_IF_ERROR(sampling.check(core->spec.vocabulary_size));
         auto state =
@@ -95,9 +96,11 @@ Result<MemoryForecast> Model::forecast(const std::string& path, std::int64_t con
     return without_exceptions([&]() -> Result<MemoryForecast> {
         MIXTURA_ASSIGN_OR_RETURN(const ModelFiles files, ModelFiles::open(path));
         MIXTURA_ASSIGN_OR_RETURN(const Architecture architecture, describe_architecture(files));
-        MIXTURA_ASSIGN_OR_RETURN(const WeightForecast weights, predict_weights(files, architecture));
+        MIXTURA_ASSIGN_OR_RETURN(const WeightForecast weights,
+                                 predict_weights(files, architecture, Topology::of_machine()));
         MemoryForecast forecast;
         forecast.token = weights.token;
+        forecast.nodes = weights.nodes;
         for (const RoleBytes& role : weights.roles) {
             forecast.roles.push_back(
                 {role.role, role.tensor_count, role.parameter_count, role.integer_parameter_count, role.size_bytes});
@@ -118,6 +121,7 @@ const std::string& Model::path() const noexcept { return state_->core->path; }
 const ModelFacts& Model::facts() const noexcept { return state_->core->facts; }
 std::span<const std::string> Model::warnings() const noexcept { return state_->core->warnings; }
 std::uint64_t Model::weight_bytes() const noexcept { return state_->core->store.size_bytes(); }
+std::span<const NodeMemory> Model::weight_nodes() const noexcept { return state_->core->nodes; }
 std::string_view Model::backend() const noexcept { return state_->core->backend->name; }
 std::int64_t Model::layer_count() const noexcept { return static_cast<std::int64_t>(state_->core->spec.layers.size()); }
 const Router* Model::router(std::int64_t layer) const noexcept {

@@ -1,6 +1,7 @@
 #include "parallel/thread_pool.hpp"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 
 #include <chrono>
@@ -36,6 +37,18 @@ void wait_while(const std::atomic<std::uint32_t>& word, std::uint32_t old) noexc
     word.wait(old, std::memory_order_acquire);
 }
 
+// Keeps the calling thread on these processors.  Where the system does not have them, or does not let us, it runs
+// wherever it is put: slower, not wrong.
+void keep_on(const std::vector<int>& cpus) noexcept {
+    constexpr int kCpus = 8192;
+    cpu_set_t mask[kCpus / CPU_SETSIZE];
+    CPU_ZERO_S(sizeof mask, mask);
+    for (const int cpu : cpus) {
+        if (cpu < kCpus) CPU_SET_S(static_cast<std::size_t>(cpu), sizeof mask, mask);
+    }
+    ::sched_setaffinity(0, sizeof mask, mask);
+}
+
 // A new thread inherits the signal mask of its maker: blocked here, it is born with every signal blocked.
 class SignalsBlocked {
   public:
@@ -54,7 +67,7 @@ class SignalsBlocked {
 
 }  // namespace
 
-Result<std::unique_ptr<ThreadPool>> ThreadPool::create(int thread_count) noexcept {
+Result<std::unique_ptr<ThreadPool>> ThreadPool::create(int thread_count, std::optional<Topology> topology) noexcept {
     return without_exceptions([&]() -> Result<std::unique_ptr<ThreadPool>> {
         if (thread_count < 0 || thread_count > kThreadsMax) {
             return error(StatusCode::invalid_argument, "thread count is ", thread_count,
@@ -62,6 +75,10 @@ Result<std::unique_ptr<ThreadPool>> ThreadPool::create(int thread_count) noexcep
         }
         if (thread_count == 0) thread_count = usable_cpu_count();
         std::unique_ptr<ThreadPool> pool(new ThreadPool);
+        if (thread_count > 1) pool->topology_ = topology ? *std::move(topology) : Topology::of_machine();
+        pool->lists_ = std::make_unique<TaskList[]>(static_cast<std::size_t>(pool->topology_.node_count()));
+        for (int worker = 0; worker < thread_count; ++worker)
+            pool->node_of_worker_.push_back(pool->topology_.node_of_worker(worker, thread_count));
         const SignalsBlocked guard;
         pool->workers_.reserve(static_cast<std::size_t>(thread_count - 1));
         for (int worker = 1; worker < thread_count; ++worker) {
@@ -96,8 +113,7 @@ void ThreadPool::run(std::int64_t count, ParallelTask task) noexcept {
         for (std::int64_t i = 0; i < count; ++i) task.body(task.context, i, 0);
     } else {
         task_ = task;
-        count_ = count;
-        next_.store(0, std::memory_order_relaxed);
+        deal(count);
         open_.store(true);
         epoch_.fetch_add(1, std::memory_order_release);
         epoch_.notify_all();
@@ -112,6 +128,8 @@ void ThreadPool::run(std::int64_t count, ParallelTask task) noexcept {
 }
 
 void ThreadPool::work(int worker) noexcept {
+    if (!topology_.nodes().empty())
+        keep_on(topology_.nodes()[static_cast<std::size_t>(node_of_worker_[static_cast<std::size_t>(worker)])].cpus);
     std::uint32_t seen = 0;
     while (true) {
         wait_while(epoch_, seen);
@@ -123,11 +141,29 @@ void ThreadPool::work(int worker) noexcept {
     }
 }
 
+void ThreadPool::deal(std::int64_t count) noexcept {
+    // A list that counts other nodes than ours, of a model that was opened under another topology, says nothing here.
+    const auto nodes = static_cast<std::size_t>(topology_.node_count());
+    list_count_ = task_.node_ends.size() == nodes ? nodes : 1;
+    std::int64_t first = 0;
+    for (std::size_t i = 0; i < list_count_; ++i) {
+        const std::int64_t end = i + 1 == list_count_ ? count : task_.node_ends[i];
+        lists_[i].next.store(first, std::memory_order_relaxed);
+        lists_[i].end = end;
+        first = end;
+    }
+}
+
 void ThreadPool::take_tasks(int worker) noexcept {
-    while (true) {
-        const std::int64_t index = next_.fetch_add(1, std::memory_order_relaxed);
-        if (index >= count_) return;
-        task_.body(task_.context, index, worker);
+    // Its own node's list first; then it helps the nodes behind, so that helpers of several nodes spread.
+    const auto own = static_cast<std::size_t>(node_of_worker_[static_cast<std::size_t>(worker)]);
+    for (std::size_t i = 0; i < list_count_; ++i) {
+        TaskList& list = lists_[(own + i) % list_count_];
+        while (true) {
+            const std::int64_t index = list.next.fetch_add(1, std::memory_order_relaxed);
+            if (index >= list.end) break;
+            task_.body(task_.context, index, worker);
+        }
     }
 }
 

@@ -151,16 +151,15 @@ Status PieceLoader::load(const WeightPiece& piece, PieceScratch& scratch) const 
                 decoder(dtype.dtype)(rows, values.data(), decoded_blocks);
                 rows = reinterpret_cast<const std::byte*>(values.data());
             }
-            pack_rows(job.dtype, rows, row_count, binding.columns,
-                      job.memory + piece.first_row / kPanelRows * panel_bytes(job.dtype, binding.columns));
+            pack_rows(job.memory, job.dtype, rows, piece.first_row, piece.last_row, binding.columns);
             break;
         }
         case WeightForm::rows:
-            std::memcpy(job.memory + static_cast<std::size_t>(piece.first_row) * row_bytes, rows,
+            std::memcpy(job.memory.data + static_cast<std::size_t>(piece.first_row) * row_bytes, rows,
                         static_cast<std::size_t>(row_count) * row_bytes);
             break;
         case WeightForm::floats:
-            decoder(dtype.dtype)(rows, reinterpret_cast<float*>(job.memory) + piece.first_row * binding.columns,
+            decoder(dtype.dtype)(rows, reinterpret_cast<float*>(job.memory.data) + piece.first_row * binding.columns,
                                  decoded_blocks);
             break;
     }

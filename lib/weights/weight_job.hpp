@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "formats/model_files.hpp"
+#include "weights/placed_memory.hpp"
 #include "weights/weight_store.hpp"
 
 namespace mixtura {
@@ -26,7 +27,7 @@ struct WeightJob {
     std::uint64_t file_row_bytes = 0;    // of one of them
     std::uint64_t slice_offset = 0;      // from the tensor's begin to the slice's
     std::uint64_t memory_bytes = 0;
-    std::byte* memory = nullptr;
+    Place memory = {};
 };
 
 // The row of the tensor (or its slice) that is row `row` of the matrix.

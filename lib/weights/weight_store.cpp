@@ -11,10 +11,19 @@ namespace mixtura {
 namespace {
 
 constexpr std::uint64_t kPieceBytes = 4 << 20;
-// Matrices that are bound one behind another (an expert's gate, up and down; a layer) lie so in memory.
-constexpr std::uint64_t kArenaBytes = 256 << 20, kLineBytes = AlignedBuffer::kAlignmentBytes;
 
-std::uint64_t whole_lines(std::uint64_t bytes) { return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes; }
+// What the jobs want of memory, in their order; those that share another's want none.
+std::vector<Extent> extents_of(const std::vector<WeightJob>& jobs) {
+    std::vector<Extent> extents;
+    for (const WeightJob& job : jobs) {
+        if (job.same_as) continue;
+        const WeightBinding& binding = *job.binding;
+        const bool is_product = binding.form == WeightForm::packed || binding.form == WeightForm::plain;
+        extents.push_back({job.memory_bytes, is_product ? panel_count(binding.rows) : 0,
+                           is_product ? panel_bytes(job.dtype, binding.columns) : 0});
+    }
+    return extents;
+}
 
 std::vector<WeightPiece> make_pieces(const std::vector<WeightJob>& jobs) {
     std::vector<WeightPiece> pieces;
@@ -33,51 +42,33 @@ std::vector<WeightPiece> make_pieces(const std::vector<WeightJob>& jobs) {
 void hand_out_views(const std::vector<WeightJob>& jobs) {
     for (const WeightJob& job : jobs) {
         const WeightBinding& binding = *job.binding;
-        const std::byte* memory = job.same_as ? jobs[*job.same_as].memory : job.memory;
-        if (binding.floats != nullptr) *binding.floats = reinterpret_cast<const float*>(memory);
-        if (binding.matrix != nullptr) *binding.matrix = {job.dtype, binding.rows, binding.columns, memory};
+        const Place& memory = job.same_as ? jobs[*job.same_as].memory : job.memory;
+        if (binding.floats != nullptr) *binding.floats = reinterpret_cast<const float*>(memory.data);
+        if (binding.matrix != nullptr)
+            *binding.matrix = {job.dtype, binding.rows, binding.columns, memory.data, memory.parts};
     }
-}
-
-// Takes memory for the jobs, in arenas.
-Result<std::vector<AlignedBuffer>> place(std::vector<WeightJob>& jobs) {
-    std::vector<AlignedBuffer> arenas;
-    for (auto first = jobs.begin(); first != jobs.end();) {
-        std::uint64_t bytes = 0;
-        auto last = first;
-        for (; last != jobs.end(); ++last) {
-            const std::uint64_t more = last->same_as ? 0 : whole_lines(last->memory_bytes);
-            if (bytes > 0 && bytes + more > kArenaBytes) break;
-            bytes += more;
-        }
-        MIXTURA_ASSIGN_OR_RETURN(AlignedBuffer arena, AlignedBuffer::allocate(bytes));
-        std::byte* next = arena.data();
-        for (; first != last; ++first) {
-            if (first->same_as) continue;
-            first->memory = next;
-            next += whole_lines(first->memory_bytes);
-        }
-        arenas.push_back(std::move(arena));
-    }
-    return arenas;
 }
 
 }  // namespace
 
-Result<std::vector<PredictedWeight>> WeightStore::predict(const WeightIndex& index,
-                                                          const std::vector<WeightBinding>& bindings) {
+Result<PredictedWeights> WeightStore::predict(const WeightIndex& index, const std::vector<WeightBinding>& bindings,
+                                              const Topology& topology) {
     MIXTURA_ASSIGN_OR_RETURN(const std::vector<WeightJob> jobs, make_weight_jobs(index, bindings));
-    std::vector<PredictedWeight> weights;
-    for (const WeightJob& job : jobs) weights.push_back({job.dtype, job.same_as ? 0 : job.memory_bytes});
-    return weights;
+    PredictedWeights predicted;
+    for (const WeightJob& job : jobs) predicted.weights.push_back({job.dtype, job.same_as ? 0 : job.memory_bytes});
+    if (topology.node_count() > 1) predicted.node_bytes = bytes_of_nodes(extents_of(jobs), topology);
+    return predicted;
 }
 
 Result<WeightStore> WeightStore::load(const WeightIndex& index, const std::vector<WeightBinding>& bindings,
-                                      ParallelFor& threads, const LoadProgress& progress) {
+                                      ParallelFor& threads, const LoadProgress& progress, const Placement& placement) {
     MIXTURA_ASSIGN_OR_RETURN(std::vector<WeightJob> jobs, make_weight_jobs(index, bindings));
     WeightStore store;
-    for (const WeightJob& job : jobs) store.size_bytes_ += job.same_as ? 0 : job.memory_bytes;
-    MIXTURA_ASSIGN_OR_RETURN(store.buffers_, place(jobs));
+    MIXTURA_ASSIGN_OR_RETURN(store.memory_, PlacedMemory::allocate(extents_of(jobs), placement));
+    std::size_t extent = 0;
+    for (WeightJob& job : jobs) {
+        if (!job.same_as) job.memory = store.memory_[extent++];
+    }
     const std::vector<WeightPiece> pieces = make_pieces(jobs);
     const PieceLoader loader(index);
     std::vector<PieceScratch> scratch(static_cast<std::size_t>(threads.thread_count()));
@@ -86,7 +77,7 @@ Result<WeightStore> WeightStore::load(const WeightIndex& index, const std::vecto
     const auto round = static_cast<std::size_t>(threads.thread_count()) * 16;
     std::uint64_t done = 0;
     for (std::size_t first = 0; first < pieces.size(); first += round) {
-        if (progress && !progress(done, store.size_bytes_))
+        if (progress && !progress(done, store.size_bytes()))
             return error(StatusCode::cancelled, "loading was cancelled");
         const std::size_t count = std::min(round, pieces.size() - first);
         std::mutex failure_lock;
@@ -108,7 +99,7 @@ Result<WeightStore> WeightStore::load(const WeightIndex& index, const std::vecto
                     static_cast<std::uint64_t>(piece.last_row - piece.first_row);
         }
     }
-    if (progress && !progress(store.size_bytes_, store.size_bytes_))
+    if (progress && !progress(store.size_bytes(), store.size_bytes()))
         return error(StatusCode::cancelled, "loading was cancelled");
     hand_out_views(jobs);
     return store;

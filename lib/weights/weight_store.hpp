@@ -6,13 +6,14 @@
 #include <mixtura/status.hpp>
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "formats/model_files.hpp"
 #include "kernels/layout.hpp"
-#include "memory/aligned_buffer.hpp"
 #include "parallel/parallel_for.hpp"
+#include "weights/placed_memory.hpp"
 #include "weights/source.hpp"
 
 namespace mixtura {
@@ -41,29 +42,34 @@ struct PredictedWeight {
     std::uint64_t size_bytes = 0;  // owned; 0 where an earlier binding's serve
 };
 
+struct PredictedWeights {
+    std::vector<PredictedWeight> weights;   // per binding
+    std::vector<std::uint64_t> node_bytes;  // per node of the topology; empty: one node
+};
+
 // Called from the loading thread between pieces of work with bytes done and in all; false cancels (CANCELLED).
 using LoadProgress = std::function<bool(std::uint64_t bytes_done, std::uint64_t bytes_total)>;
 
 class WeightStore {
   public:
     // Checks every binding against the index, then allocates, reads and packs on all threads.  Bindings with the same
-    // source, shape and form share their memory.  CORRUPT_FILE when a
-    // tensor is missing or has another shape, UNSUPPORTED for a dtype no kernel multiplies, OUT_OF_HOST_MEMORY, IO,
-    // CANCELLED.
+    // source, shape and form share their memory.  CORRUPT_FILE when a tensor is missing or has another shape,
+    // UNSUPPORTED for a dtype no kernel multiplies, OUT_OF_HOST_MEMORY, IO, CANCELLED.
     static Result<WeightStore> load(const WeightIndex& index, const std::vector<WeightBinding>& bindings,
-                                    ParallelFor& threads, const LoadProgress& progress);
+                                    ParallelFor& threads, const LoadProgress& progress,
+                                    const Placement& placement = {});
 
     // What load() would make of each binding, without reading anything; the same errors for what does not fit.
-    static Result<std::vector<PredictedWeight>> predict(const WeightIndex& index,
-                                                        const std::vector<WeightBinding>& bindings);
+    static Result<PredictedWeights> predict(const WeightIndex& index, const std::vector<WeightBinding>& bindings,
+                                            const Topology& topology = {});
 
-    std::uint64_t size_bytes() const noexcept { return size_bytes_; }
+    std::uint64_t size_bytes() const noexcept { return memory_.size_bytes(); }
+    std::span<const std::uint64_t> node_bytes() const noexcept { return memory_.node_bytes(); }
 
     WeightStore() noexcept = default;
 
   private:
-    std::vector<AlignedBuffer> buffers_;
-    std::uint64_t size_bytes_ = 0;
+    PlacedMemory memory_;
 };
 
 }  // namespace mixtura

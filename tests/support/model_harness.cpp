@@ -47,17 +47,6 @@ double relative_difference(std::span<const float> a, std::span<const float> b) {
     return difference / largest;
 }
 
-bool is_equal(const FeedResult& a, const FeedResult& b) {
-    const auto same = [](const std::vector<float>& x, const std::vector<float>& y) {
-        return x.size() == y.size() && first_difference(x, y) == x.size();
-    };
-    const bool has_same_routes = a.experts == b.experts && a.weights.size() == b.weights.size() &&
-                                 std::equal(a.weights.begin(), a.weights.end(), b.weights.begin(),
-                                            [&](const auto& x, const auto& y) { return same(x.second, y.second); });
-    return has_same_routes && same(a.logits, b.logits) &&
-           std::equal(a.hidden.begin(), a.hidden.end(), b.hidden.begin(), b.hidden.end(), same);
-}
-
 // The layer in a router module's name: 12 of "model.layers.12.mlp.gate" and of "transformer.blocks.12.ffn.router".
 std::int64_t layer_of_module(const std::string& name) {
     const std::size_t digit = name.find_first_of("0123456789");
@@ -119,14 +108,25 @@ struct Rider {
 
 }  // namespace
 
-std::shared_ptr<const ModelCore> load_core(const std::string& path) {
+bool is_equal(const FeedResult& a, const FeedResult& b) {
+    const auto same = [](const std::vector<float>& x, const std::vector<float>& y) {
+        return x.size() == y.size() && first_difference(x, y) == x.size();
+    };
+    const bool has_same_routes = a.experts == b.experts && a.weights.size() == b.weights.size() &&
+                                 std::equal(a.weights.begin(), a.weights.end(), b.weights.begin(),
+                                            [&](const auto& x, const auto& y) { return same(x.second, y.second); });
+    return has_same_routes && same(a.logits, b.logits) &&
+           std::equal(a.hidden.begin(), a.hidden.end(), b.hidden.begin(), b.hidden.end(), same);
+}
+
+std::shared_ptr<const ModelCore> load_core(const std::string& path, const Placement& placement) {
     SerialFor alone;
-    return must(ModelCore::load(path, alone, {}));
+    return must(ModelCore::load(path, alone, {}, placement));
 }
 
 FeedResult feed(const std::shared_ptr<const ModelCore>& core, const std::vector<TokenId>& tokens,
                 const FeedPlan& plan) {
-    const auto pool = must(ThreadPool::create(plan.threads));
+    const auto pool = must(ThreadPool::create(plan.threads, plan.topology));
     KVCache cache = must(KVCache::create(cache_description(core->spec, plan.cache_dtype, 1'000'000)));
     const auto chunk =
         static_cast<std::size_t>(std::min<std::int64_t>(plan.chunk, static_cast<std::int64_t>(tokens.size())));

@@ -13,7 +13,7 @@
 namespace mixtura::test {
 
 // Loads a checkpoint; throws what the library says.
-std::shared_ptr<const ModelCore> load_core(const std::string& path);
+std::shared_ptr<const ModelCore> load_core(const std::string& path, const Placement& placement = {});
 
 // Runs of a model, each from an empty cache.
 struct FeedPlan {
@@ -22,6 +22,7 @@ struct FeedPlan {
     DType cache_dtype = DType::f32;
     const Backend* backend = nullptr;
     bool has_company = false;  // other sequences of other lengths ride in the same steps
+    Topology topology = {};    // of the threads
 };
 struct FeedResult {
     std::vector<std::vector<float>> hidden;  // [L + 1] of [T, H]
@@ -32,6 +33,8 @@ struct FeedResult {
     std::int64_t choices = 0;  // K
 };
 FeedResult feed(const std::shared_ptr<const ModelCore>& core, const std::vector<TokenId>& tokens, const FeedPlan& plan);
+// Every logit, hidden state and route, bit for bit.
+bool is_equal(const FeedResult& a, const FeedResult& b);
 
 // `golden_model`: a folder under golden/models, whose reference counts; `path`: the checkpoint to load (that folder,
 // the same with config_hub.json, a GGUF file of the same numbers).  Checks hidden states and logits within 2e-5

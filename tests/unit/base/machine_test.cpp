@@ -1,6 +1,8 @@
 #include "base/machine.hpp"
 
 #include <catch2/catch.hpp>
+#include <map>
+#include <numeric>
 
 #include "support/files.hpp"
 
@@ -67,20 +69,75 @@ TEST_CASE("a machine that tells nothing still has one node and one processor", "
     const test::TemporaryFolder root;
     CHECK_FALSE(cgroup_cpu_quota(root.path()));
     CHECK(physical_memory_bytes(root.path()) == 0);
-    REQUIRE(numa_node_cpus(root.path()).size() == 1);
-    CHECK_FALSE(numa_node_cpus(root.path())[0].empty());
+    CHECK(numa_nodes(root.path(), std::vector{0, 3}) == std::vector<NumaNode>{{0, {0, 3}}});
     CHECK(usable_cpu_count(root.path()) >= 1);
 }
 
-TEST_CASE("two NUMA nodes are told apart", "[base][short]") {
+TEST_CASE("the total of memory is read", "[base][short]") {
     const test::TemporaryFolder root;
-    root.write("sys/devices/system/node/online", "0-1\n");
-    root.write("sys/devices/system/node/node0/cpulist", "0-1,4\n");
-    root.write("sys/devices/system/node/node1/cpulist", "2-3\n");
-    CHECK(numa_node_cpus(root.path()) == std::vector<std::vector<int>>{{0, 1, 4}, {2, 3}});
     root.write("proc/meminfo", "MemTotal:       24656900 kB\nMemFree: 1 kB\nMemAvailable:    7 kB\n");
     CHECK(physical_memory_bytes(root.path()) == 24656900ULL * 1024);
     CHECK(available_memory_bytes(root.path()) == 7U * 1024);
+}
+
+namespace {
+
+constexpr const char* kNodes = "sys/devices/system/node/";
+
+std::vector<int> cpus_below(int end) {
+    std::vector<int> cpus(static_cast<std::size_t>(end));
+    std::iota(cpus.begin(), cpus.end(), 0);
+    return cpus;
+}
+
+// A machine whose nodes are `ids`, as /sys/devices/system/node/online says it, with these lists of processors.
+std::vector<NumaNode> nodes_of(const std::string& ids, const std::map<std::string, std::string>& lists,
+                               const std::optional<std::vector<int>>& allowed) {
+    const test::TemporaryFolder root;
+    root.write(std::string(kNodes) + "online", ids);
+    for (const auto& [id, list] : lists) root.write(kNodes + ("node" + id) + "/cpulist", list);
+    return numa_nodes(root.path(), allowed);
+}
+
+}  // namespace
+
+TEST_CASE("NUMA nodes are told apart, those without processors left out", "[base][short]") {
+    CHECK(nodes_of("0-1\n", {{"0", "0-1,4\n"}, {"1", "2-3\n"}}, cpus_below(5)) ==
+          std::vector<NumaNode>{{0, {0, 1, 4}}, {1, {2, 3}}});
+    CHECK(nodes_of("0,2-3\n", {{"0", "0\n"}, {"2", "\n"}, {"3", "1-2\n"}}, cpus_below(3)) ==
+          std::vector<NumaNode>{{0, {0}}, {3, {1, 2}}});
+    CHECK(nodes_of("0-1", {{"0", "0-1"}, {"1", "2-3"}}, std::nullopt) ==
+          std::vector<NumaNode>{{0, {0, 1}}, {1, {2, 3}}});
+}
+
+TEST_CASE("of a node count the processors that this process may use", "[base][short]") {
+    const std::map<std::string, std::string> lists{{"0", "0-3\n"}, {"1", "4-7\n"}};
+    CHECK(nodes_of("0-1\n", lists, std::vector{1, 4, 5}) == std::vector<NumaNode>{{0, {1}}, {1, {4, 5}}});
+    CHECK(nodes_of("0-1\n", lists, std::vector{5, 6}) == std::vector<NumaNode>{{1, {5, 6}}});
+}
+
+TEST_CASE("nodes that cannot be are one node", "[base][short]") {
+    const std::vector<NumaNode> one{{0, {0, 1, 2, 3}}};
+    const std::string good = "2-3\n";
+    for (const char* list : {"0-1,x\n", "1-0\n", "0-99999999\n", "-1\n", "0,1,2\n", "0,0,1\n", "0\n"}) {
+        INFO(list);
+        CHECK(nodes_of("0-1\n", {{"0", list}, {"1", good}}, cpus_below(4)) == one);
+    }
+    CHECK(nodes_of("0-1\n", {{"1", good}}, cpus_below(4)) == one);
+    for (const char* ids : {"", "two\n", "0-65535\n", "1-0\n", "0-1,0\n"}) {
+        INFO(ids);
+        CHECK(nodes_of(ids, {{"0", "0-1\n"}, {"1", good}}, cpus_below(4)) == one);
+    }
+    CHECK(nodes_of("0-1\n", {{"0", std::string(100'000, '1')}, {"1", good}}, cpus_below(4)) == one);
+}
+
+TEST_CASE("this process may run somewhere", "[base][short]") {
+    const auto allowed = allowed_cpus();
+    REQUIRE(allowed);
+    CHECK(static_cast<int>(allowed->size()) >= usable_cpu_count());
+    std::size_t cpus = 0;
+    for (const NumaNode& node : numa_nodes()) cpus += node.cpus.size();
+    CHECK(cpus == allowed->size());
 }
 
 TEST_CASE("wider instruction sets imply the narrower ones", "[base][short]") {

@@ -16,7 +16,7 @@ TEST_CASE("an expert's matrices lie one behind the other, each on a cache line",
     const auto line = [](std::uint64_t bytes) { return static_cast<std::ptrdiff_t>((bytes + 63) / 64 * 64); };
     const std::ptrdiff_t in = line(packed_bytes(DType::q4_0, 64, 96).value());
     const std::ptrdiff_t out = line(packed_bytes(DType::q4_0, 96, 64).value());
-    const std::byte* at = packed->memory.data();
+    const std::byte* at = packed->experts[0].gate.data;
     for (std::size_t e = 0; e < 3; ++e) {
         const ExpertView& view = packed->experts[e];
         CHECK(view.gate.data == at);

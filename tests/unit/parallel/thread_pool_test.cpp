@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -62,6 +63,123 @@ TEST_CASE("indices are claimed in ascending order", "[parallel][short]") {
         seen[static_cast<std::size_t>(worker)].push_back(index);
     });
     for (const auto& indices : seen) CHECK(std::is_sorted(indices.begin(), indices.end()));
+}
+
+namespace {
+
+// Nodes with so many processors each, numbered through from `first` on.
+Topology nodes_with(const std::vector<int>& cpu_counts, int first) {
+    std::vector<NumaNode> nodes;
+    for (const int count : cpu_counts) {
+        NumaNode node{static_cast<int>(nodes.size()), std::vector<int>(static_cast<std::size_t>(count))};
+        std::iota(node.cpus.begin(), node.cpus.end(), first);
+        first += count;
+        nodes.push_back(std::move(node));
+    }
+    return Topology(std::move(nodes));
+}
+constexpr int kNoSuchCpu = 5000;
+
+std::unique_ptr<ThreadPool> pool_on(int thread_count, const Topology& topology) {
+    auto pool = ThreadPool::create(thread_count, topology);
+    REQUIRE(pool);
+    return *std::move(pool);
+}
+
+}  // namespace
+
+TEST_CASE("with tasks by node every index still runs once, in ascending order within its node",
+          "[parallel][short][threads]") {
+    const std::vector<std::vector<int>> machines{{1, 1}, {4, 4}, {1, 7}, {2, 1, 5}, {1, 1, 1, 1}};
+    for (const std::vector<int>& cpus : machines) {
+        for (const int threads : {1, 2, 3, 5}) {
+            const auto pool = pool_on(threads, nodes_with(cpus, kNoSuchCpu));
+            const auto nodes = static_cast<std::int64_t>(cpus.size());
+            // Even lists, lists of which some are empty, and lists for another number of nodes.
+            std::vector<std::vector<std::int64_t>> lists(3);
+            for (std::int64_t n = 1; n <= nodes; ++n) lists[0].push_back(n * 600 / nodes);
+            lists[1].assign(cpus.size(), 0);
+            lists[1].back() = 600;
+            lists[2] = {1, 2, 3, 4, 5, 6, 600};
+            for (const std::vector<std::int64_t>& ends : lists) {
+                std::vector<int> runs(600);
+                std::vector<std::vector<std::int64_t>> seen(static_cast<std::size_t>(threads));
+                parallel_for(
+                    *pool, 600,
+                    [&](std::int64_t index, int worker) noexcept {
+                        ++runs[static_cast<std::size_t>(index)];  // plain memory: the thread sanitizer watches
+                        seen[static_cast<std::size_t>(worker)].push_back(index);
+                    },
+                    ends);
+                CHECK(std::all_of(runs.begin(), runs.end(), [](int n) { return n == 1; }));
+                for (const auto& indices : seen) {
+                    // A worker goes through each list once, so it goes back at most once a list.
+                    std::int64_t backwards = 0;
+                    for (std::size_t i = 1; i < indices.size(); ++i) backwards += indices[i] < indices[i - 1] ? 1 : 0;
+                    CHECK(backwards < nodes);
+                }
+            }
+        }
+    }
+}
+
+TEST_CASE("a worker takes the tasks of its own node before it helps another", "[parallel][short]") {
+    const Topology topology = nodes_with({2, 4}, kNoSuchCpu);
+    const auto pool = pool_on(6, topology);
+    // Each task waits until six threads have one, so each thread gets one, and there is one for each on its own node.
+    for (int round = 0; round < 50; ++round) {
+        std::atomic<int> arrived{0};
+        std::vector<int> worker_of(6);
+        parallel_for(
+            *pool, 6,
+            [&](std::int64_t index, int worker) noexcept {
+                worker_of[static_cast<std::size_t>(index)] = worker;
+                arrived.fetch_add(1);
+                while (arrived.load() < 6) std::this_thread::yield();
+            },
+            std::vector<std::int64_t>{2, 6});
+        for (std::size_t i = 0; i < 6; ++i) CHECK(topology.node_of_worker(worker_of[i], 6) == (i < 2 ? 0 : 1));
+    }
+}
+
+TEST_CASE("workers help where there is work", "[parallel][short]") {
+    const auto pool = pool_on(4, nodes_with({1, 1}, kNoSuchCpu));
+    std::atomic<int> arrived{0};
+    // All on the second node, and only four threads together get through.
+    parallel_for(
+        *pool, 4,
+        [&](std::int64_t, int) noexcept {
+            arrived.fetch_add(1);
+            while (arrived.load() < 4) std::this_thread::yield();
+        },
+        std::vector<std::int64_t>{0, 4});
+    CHECK(arrived == 4);
+}
+
+TEST_CASE("workers are kept on their node's processors where there are several nodes, and nowhere else",
+          "[parallel][short]") {
+    const auto allowed = allowed_cpus();
+    REQUIRE(allowed);
+    const auto cpus_of_workers = [](ThreadPool& pool) {
+        std::vector<std::vector<int>> cpus(static_cast<std::size_t>(pool.thread_count()));
+        std::atomic<int> arrived{0};
+        parallel_for(pool, pool.thread_count(), [&](std::int64_t, int worker) noexcept {
+            cpus[static_cast<std::size_t>(worker)] = allowed_cpus().value_or(std::vector<int>{});
+            arrived.fetch_add(1);
+            while (arrived.load() < pool.thread_count()) std::this_thread::yield();
+        });
+        return cpus;
+    };
+    // Node 1 is a processor that there is.
+    const Topology real(std::vector<NumaNode>{{0, {kNoSuchCpu, kNoSuchCpu + 1}}, {1, {allowed->back()}}});
+    const auto pool = pool_on(3, real);
+    const auto cpus = cpus_of_workers(*pool);
+    CHECK(cpus[0] == *allowed);  // the caller
+    CHECK(cpus[1] == *allowed);  // kept on processors that are not there, so not kept
+    CHECK(cpus[2] == std::vector<int>{allowed->back()});
+    CHECK(allowed_cpus() == allowed);
+    const auto free = pool_on(3, Topology(std::vector<NumaNode>{{0, {allowed->back()}}}));
+    for (const std::vector<int>& worker : cpus_of_workers(*free)) CHECK(worker == *allowed);
 }
 
 TEST_CASE("sleeping workers wake for the next job", "[parallel][short]") {
