@@ -12,9 +12,13 @@ static int print_piece(const char *utf8, size_t bytes, void *user_data) {
 int main(int argc, char **argv) {
     mixtura_model *model = NULL;
     mixtura_chat *chat = NULL;
+    mixtura_chat_options options = MIXTURA_CHAT_OPTIONS_INIT; /* NULL does too: then an answer ends where the model ends it */
+    mixtura_request limits = MIXTURA_REQUEST_INIT;
+    limits.tokens_max = 200;
+    options.request = &limits;
     if (argc != 3) return fprintf(stderr, "usage: hello MODEL QUESTION\n"), 2;
     const int failed = mixtura_model_open(argv[1], NULL, &model) != MIXTURA_OK ||
-                       mixtura_chat_create(model, NULL, &chat) != MIXTURA_OK ||
+                       mixtura_chat_create(model, &options, &chat) != MIXTURA_OK ||
                        mixtura_chat_add(chat, MIXTURA_ROLE_USER, argv[2], strlen(argv[2])) != MIXTURA_OK ||
                        mixtura_chat_reply(chat, print_piece, stdout, NULL) != MIXTURA_OK;
     if (failed) fprintf(stderr, "%s\n", mixtura_last_error_message()); /* one sentence: what, where, expected, found */

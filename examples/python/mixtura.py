@@ -90,6 +90,7 @@ GroupScore = IntEnum("GroupScore", "LARGEST SUM_OF_TOP_TWO", start=0)
 Overflow = IntEnum("Overflow", "NEXT_BEST DROP", start=0)
 Activation = IntEnum("Activation", "SILU GELU GELU_TANH QUICK_GELU RELU", start=0)
 WeightAt = IntEnum("WeightAt", "OUTPUT INPUT", start=0)
+Health = IntEnum("Health", "OK NOTE WARNING FAILURE", start=0)
 Finish = IntEnum("Finish", "NONE STOP_TOKEN STOP_STRING MAX_TOKENS CONTEXT_FULL CANCELLED CALLBACK", start=0)
 
 # Names as mixtura_dtype_name() gives them: 0 on, 20 on, 40 on.
@@ -906,7 +907,7 @@ def self_test() -> None:
 
 class HealthCheck(NamedTuple):
     name: str
-    verdict: str  # "ok", "note", "warning", "failure"
+    verdict: int  # Health
     found: str
     remedy: str   # empty where nothing need be done
 
@@ -916,8 +917,7 @@ def check_health(path: str | os.PathLike[str] | None = None) -> list[HealthCheck
     checks: list[HealthCheck] = []
 
     def on_health(name: bytes, verdict: int, found: bytes, remedy: bytes, _: Any) -> None:
-        kind = ("ok", "note", "warning", "failure")[verdict] if 0 <= verdict <= 3 else str(verdict)
-        checks.append(HealthCheck(name.decode(), kind, found.decode(), remedy.decode()))
+        checks.append(HealthCheck(name.decode(), Health(verdict) if verdict in list(Health) else verdict, found.decode(), remedy.decode()))
 
     callbacks = _Callbacks()
     wrapped = callbacks.wrap("on_health", on_health)

@@ -16,7 +16,7 @@ EXAMPLES, HOST, TOKENIZER = SOURCE / "examples", SOURCE / "tests/capi/host", SOU
 CLEAN = {name: value for name, value in os.environ.items()
          if name not in ("LD_LIBRARY_PATH", "PKG_CONFIG_PATH", "CMAKE_PREFIX_PATH", "CPATH", "LIBRARY_PATH")}
 SYSTEM = {"libstdc++.so.6", "libm.so.6", "libgcc_s.so.1", "libc.so.6", "linux-vdso.so.1"}
-QUESTION = "What is the capital of France?"
+QUESTION = "Why is the sky blue?"
 
 
 def run(*command, is_error=False, **environment):
@@ -36,7 +36,7 @@ def try_program(program):
     failed = run(program, "/no/such/model.gguf", QUESTION, is_error=True)
     expect(failed.returncode == 1 and "/no/such/model.gguf" in failed.stderr, f"{program}: {failed.returncode} {failed.stderr}")
     answer = run(program, MODEL, QUESTION).stdout
-    expect("Paris" in answer, f"{program} answers: {answer}")
+    expect("light" in answer.lower(), f"{program} answers: {answer}")
 
 
 def build_host(folder, prefix_path):

@@ -27,7 +27,7 @@ class Library(unittest.TestCase):
     def test_the_machine_is_checked_and_the_known_answers_hold(self):
         mx.self_test()
         checks = {one.name: one for one in mx.check_health(tempfile.gettempdir())}
-        self.assertEqual(checks["answers.ref"].verdict, "ok")
+        self.assertEqual(checks["answers.ref"].verdict, mx.Health.OK)
         self.assertTrue(checks["memory"].found)
         self.assertIn("free_space", checks)
 

@@ -55,7 +55,7 @@ class Tables(unittest.TestCase):
     def test_every_constant_of_the_header_is_there_with_its_value(self):
         families = {"FEATURE": mx.Feature, "LOG": mx.Log, "ABOUT": mx.About, "ADDED_TOKENS": mx.AddedTokens, "ADD_BOS": mx.AddBos,
                     "TOKEN_IS": mx.TokenIs, "SCORING": mx.Scoring, "GROUP_SCORE": mx.GroupScore, "OVERFLOW": mx.Overflow,
-                    "ACTIVATION": mx.Activation, "WEIGHT_AT": mx.WeightAt, "FINISH": mx.Finish}
+                    "ACTIVATION": mx.Activation, "WEIGHT_AT": mx.WeightAt, "FINISH": mx.Finish, "HEALTH": mx.Health}
         python = {f"{prefix}_{one.name}": int(one) for prefix, family in families.items() for one in family}
         python.update({one.name: int(one) for one in mx.Code})
         python.update({f"DTYPE_{'BOOLEAN' if name == 'bool' else name.upper()}": code for name, code in mx.DTYPES.items()})
