@@ -20,7 +20,7 @@ QUESTION = "Why is the sky blue?"
 
 
 def run(*command, is_error=False, **environment):
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, env={**CLEAN, **environment})
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, env={**CLEAN, **environment}, timeout=300)
     if (done.returncode != 0) != is_error:
         raise SystemExit(f"{' '.join(map(str, command))}: exit {done.returncode}\n{done.stdout}{done.stderr}")
     return done
