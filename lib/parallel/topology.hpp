@@ -29,8 +29,9 @@ class Topology {
     int node_of_worker(int worker, int thread_count) const noexcept;
 
   private:
-    std::vector<NumaNode> nodes_;                     // none, or two and more
-    std::vector<std::int64_t> cpus_before_ = {0, 1};  // [node_count + 1]: processors of the nodes in front
+    // Both empty where there is one node: making such a value allocates nothing, so it cannot fail.
+    std::vector<NumaNode> nodes_;
+    std::vector<std::int64_t> cpus_before_;  // [node_count + 1]: processors of the nodes in front
 };
 
 }  // namespace mixtura
