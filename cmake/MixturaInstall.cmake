@@ -12,9 +12,10 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/mixtura" "${PROJECT_SOURCE_DIR}
         DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT development)
 install(FILES "${PROJECT_SOURCE_DIR}/capi/README.md" DESTINATION "${mixtura_doc_dir}" COMPONENT development)
 
-# What the licences ask of whoever passes the libraries on; both hold PCRE2, utf8proc and nlohmann-json in machine code.
+# What the licences ask of whoever passes these on: the libraries hold PCRE2 and utf8proc in machine code, the program
+# nlohmann-json and CLI11 too.
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${mixtura_doc_dir}" COMPONENT runtime)
-foreach(package libpcre2-dev libutf8proc-dev nlohmann-json3-dev)
+foreach(package libpcre2-dev libutf8proc-dev nlohmann-json3-dev libcli11-dev)
   install(FILES "/usr/share/doc/${package}/copyright" DESTINATION "${mixtura_doc_dir}/third-party"
           RENAME "${package}.copyright" COMPONENT runtime OPTIONAL)
 endforeach()

@@ -56,10 +56,14 @@ TEST_CASE("A cancel from another thread ends an answer", "[capi][short][threads]
     mixtura_generation* made = nullptr;
     must(mixtura_generation_create(model.get(), nullptr, &made));
     const Generation generation(made);
-    std::atomic<int> pieces{0};
+    struct Progress {
+        std::atomic<int> pieces{0};
+        std::atomic<bool> is_cancelled{false};
+    } progress;
     std::thread canceller([&] {
-        while (pieces.load() < 2) std::this_thread::yield();
+        while (progress.pieces.load() < 2) std::this_thread::yield();
         mixtura_generation_cancel(made);
+        progress.is_cancelled = true;
     });
     static const std::int32_t none = 0;
     const std::int32_t prompt[] = {5, 6, 7};
@@ -67,10 +71,12 @@ TEST_CASE("A cancel from another thread ends an answer", "[capi][short][threads]
     request.prompt = prompt;
     request.prompt_count = 3;
     request.stop_tokens = &none;
-    request.user_data = &pieces;
+    request.user_data = &progress;
     request.on_piece = [](const char*, std::size_t, const mixtura_sampled*, void* data) {
-        // Waits once it is to be cancelled, so that the context cannot fill up first.
-        if (++*static_cast<std::atomic<int>*>(data) > 3) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        auto* shared = static_cast<Progress*>(data);
+        // The second piece waits for the cancel: else the context might fill up first.
+        if (++shared->pieces == 2)
+            while (!shared->is_cancelled) std::this_thread::yield();
         return 0;
     };
     mixtura_answer answer = MIXTURA_ANSWER_INIT;

@@ -275,4 +275,18 @@ void check_one_answer(const std::string& golden_model, const std::string& path) 
     }
 }
 
+MemoryForecast forecast_of(const std::string& path) {
+    auto forecast = Model::forecast(path, 64, DType::f16);
+    INFO(forecast.status().message());
+    REQUIRE(forecast);
+    return *std::move(forecast);
+}
+
+const RoleMemory& role_of(const MemoryForecast& forecast, std::string_view name) {
+    const auto found =
+        std::find_if(forecast.roles.begin(), forecast.roles.end(), [&](const auto& role) { return role.role == name; });
+    REQUIRE(found != forecast.roles.end());
+    return *found;
+}
+
 }  // namespace mixtura::test

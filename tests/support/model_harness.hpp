@@ -2,9 +2,12 @@
 // function; a new family is one call more.
 #pragma once
 
+#include <mixtura/model.hpp>
+
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/core.hpp"
@@ -45,5 +48,9 @@ void check_against_reference(const std::string& golden_model, const std::string&
 // Checks that logits, hidden states and routes are the same bits fed token by token, in chunks, with 1 to 3 threads, in
 // company, on every back-end of this machine, for each type of cache, and with the host in other floating-point modes.
 void check_one_answer(const std::string& golden_model, const std::string& path);
+
+// What the headers at `path` predict for 64 tokens of f16 cache, and one role's part of it; both must be there.
+MemoryForecast forecast_of(const std::string& path);
+const RoleMemory& role_of(const MemoryForecast& forecast, std::string_view name);
 
 }  // namespace mixtura::test

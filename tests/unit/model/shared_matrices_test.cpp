@@ -9,26 +9,12 @@
 #include "support/tensors.hpp"
 
 using namespace mixtura;
+using test::forecast_of;
 using test::HubCheckpoint;
+using test::role_of;
 using test::TemporaryFolder;
 
-namespace {
-
-MemoryForecast forecast_of(const std::string& path) {
-    auto forecast = Model::forecast(path, 64, DType::f16);
-    INFO(forecast.status().message());
-    REQUIRE(forecast);
-    return *std::move(forecast);
-}
-
-const RoleMemory& role_of(const MemoryForecast& forecast, const std::string& name) {
-    const auto found =
-        std::find_if(forecast.roles.begin(), forecast.roles.end(), [&](const auto& role) { return role.role == name; });
-    REQUIRE(found != forecast.roles.end());
-    return *found;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("experts that share matrices are held, and forecast, once", "[model][short]") {
     const std::string shared_path = test::golden("models/hybrid-120");

@@ -13,25 +13,13 @@
 #include "support/tensors.hpp"
 
 using namespace mixtura;
+using test::forecast_of;
 using test::GgufFile;
 using test::HubCheckpoint;
+using test::role_of;
 using test::TemporaryFolder;
 
 namespace {
-
-MemoryForecast forecast_of(const std::string& path) {
-    auto forecast = Model::forecast(path, 64, DType::f16);
-    INFO(forecast.status().message());
-    REQUIRE(forecast);
-    return *std::move(forecast);
-}
-
-const RoleMemory& role_of(const MemoryForecast& forecast, std::string_view name) {
-    const auto found =
-        std::find_if(forecast.roles.begin(), forecast.roles.end(), [&](const auto& role) { return role.role == name; });
-    REQUIRE(found != forecast.roles.end());
-    return *found;
-}
 
 // `tied` is the model of which `own` has a second copy of the embedding as its head.
 void check_tied(const std::string& tied_path, const std::string& own_path) {
