@@ -46,6 +46,12 @@ peer = shlex.split(options.peer) if options.peer else [options.peer_python, str(
 commands = {"ours": [options.mixtura, "bench", options.model, "--json", "--machine", *flags],
             "peer": [*peer, options.model, *flags]}
 
+
+def name_of(key):
+    test, prompt, sequences = key
+    return f"{test} {prompt}" if prompt else f"{test}, {sequences} sequences" if sequences else test
+
+
 rates = {}     # (test, tokens, sequences) -> side -> tokens per second, one of each round
 shares = {}    # (test, tokens, sequences) -> ours, one of each round
 machines = []  # what ours found in each round
@@ -54,12 +60,10 @@ for number in range(1, options.rounds + 1):
     for side, command in commands.items():
         print(f"round {number} of {options.rounds}: {side}", file=sys.stderr, flush=True)
         try:
-            done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+            running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         except OSError as problem:
             sys.exit(f"compare.py: cannot run {command[0]}: {problem.strerror}")
-        if done.returncode != 0:
-            sys.exit(f"compare.py: {shlex.join(command)} ended with {done.returncode}")
-        for line in done.stdout.splitlines():
+        for line in running.stdout:
             if not line.startswith("{"):
                 continue
             result = json.loads(line)
@@ -72,6 +76,10 @@ for number in range(1, options.rounds + 1):
             rates.setdefault(key, {}).setdefault(side, []).append(result["tokens_per_s"])
             if "share" in result:
                 shares.setdefault(key, []).append(result["share"])
+            # At once: a sitting that is cut short has its readings until then.
+            print(f"  {name_of(key)}: {result['tokens_per_s']:.2f} tokens/s", file=sys.stderr, flush=True)
+        if running.wait() != 0:
+            sys.exit(f"compare.py: {shlex.join(command)} ended with {running.returncode}")
 
 
 def cell(sides, side):
@@ -85,12 +93,10 @@ def ceiling(name, unit):
 
 rows = [["test", "mixtura", peer_name, "ratio", "of limit"]]
 for key, sides in rates.items():
-    test, prompt, sequences = key
-    name = f"{test} {prompt}" if prompt else f"{test}, {sequences} sequences" if sequences else test
     both = len(sides) == 2
     ratio = f"{statistics.median(sides['ours']) / statistics.median(sides['peer']):.2f}" if both else "–"
     share = f"{statistics.median(shares[key]):.2f}" if key in shares else "–"
-    rows.append([name, cell(sides, "ours"), cell(sides, "peer"), ratio, share])
+    rows.append([name_of(key), cell(sides, "ours"), cell(sides, "peer"), ratio, share])
 widths = [max(len(row[i]) for row in rows) for i in range(5)]
 heading = f"tokens/s, medians of {options.rounds} rounds, {options.threads} threads, {pathlib.Path(options.model).name}"
 limits = (f"read {ceiling('read_bytes_per_s', 'GB/s')}, 8-bit integers {ceiling('integer_ops_per_s', 'Gop/s')}, "
