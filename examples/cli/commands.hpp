@@ -9,6 +9,7 @@ namespace mixtura::cli {
 
 void add_bench(CLI::App& app, int& exit_code);
 void add_chat(CLI::App& app, int& exit_code);
+void add_compare(CLI::App& app, int& exit_code);
 void add_complete(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);
 void add_inspect(CLI::App& app, int& exit_code);

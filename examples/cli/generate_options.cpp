@@ -1,14 +1,13 @@
 #include "cli/generate_options.hpp"
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <charconv>
-#include <cstdio>
 #include <cstdlib>
+#include <optional>
 
 #include "cli/format.hpp"
 #include "cli/output.hpp"
+#include "cli/progress.hpp"
 
 namespace mixtura::cli {
 namespace {
@@ -104,18 +103,14 @@ Result<GenerationOptions> GenerateFlags::generation() const {
 Result<Model> open_model(const std::string& path, int threads) {
     ModelOptions options;
     options.thread_count = threads;
-    const bool is_shown = ::isatty(STDERR_FILENO) == 1;
-    if (is_shown) {
-        options.on_progress = [last = -1](std::uint64_t done, std::uint64_t total) mutable {
-            const int percent =
-                total == 0 ? 100 : static_cast<int>(100.0 * static_cast<double>(done) / static_cast<double>(total));
-            if (percent != last) std::fprintf(stderr, "\rLoading %3d %%", percent);
-            last = percent;
-            return Flow::go_on;
-        };
-    }
+    std::optional<Progress> progress;
+    options.on_progress = [&progress](std::uint64_t done, std::uint64_t total) {
+        if (!progress) progress.emplace("Loading", static_cast<std::int64_t>(total));
+        progress->show(static_cast<std::int64_t>(done));
+        return Flow::go_on;
+    };
     auto model = Model::open(path, options);
-    if (is_shown) std::fputs("\r             \r", stderr);
+    progress.reset();
     if (!model) return model;
     for (const std::string& warning : model->warnings()) warn(warning);
     return model;

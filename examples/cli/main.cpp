@@ -33,6 +33,7 @@ int run(int argc, char** argv) {
     mixtura::cli::add_detokenize(app, exit_code);
     mixtura::cli::add_template(app, exit_code);
     mixtura::cli::add_logits(app, exit_code);
+    mixtura::cli::add_compare(app, exit_code);
     mixtura::cli::add_bench(app, exit_code);
     mixtura::cli::add_doctor(app, exit_code);
     // CLI11 itself would only say that a subcommand is required.

@@ -96,8 +96,9 @@ Result<Batch> Batch::create(const Model& model, const GenerationOptions& options
         MIXTURA_ASSIGN_OR_RETURN(std::unique_ptr<ThreadPool> threads, ThreadPool::create(options.thread_count));
         MIXTURA_ASSIGN_OR_RETURN(
             KVCache cache, KVCache::create(cache_description(core->spec, settled.cache_dtype, settled.context_tokens)));
-        MIXTURA_ASSIGN_OR_RETURN(ForwardPass pass,
-                                 ForwardPass::create(core, sequence_count, nullptr, options.op_times));
+        MIXTURA_ASSIGN_OR_RETURN(std::vector<RouterPolicy> policies, settled_policies(core->spec, options));
+        MIXTURA_ASSIGN_OR_RETURN(ForwardPass pass, ForwardPass::create(core, sequence_count, nullptr, settled.op_times,
+                                                                       std::move(policies)));
         auto state =
             std::make_unique<State>(State{model, settled, std::move(threads), std::move(cache), std::move(pass)});
         MIXTURA_RETURN_IF_ERROR(state->open_sequences(sequence_count));

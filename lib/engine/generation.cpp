@@ -61,8 +61,9 @@ Result<Generation> Generation::create(const Model& model, const GenerationOption
         MIXTURA_ASSIGN_OR_RETURN(std::unique_ptr<ThreadPool> threads, ThreadPool::create(options.thread_count));
         MIXTURA_ASSIGN_OR_RETURN(KVCache cache,
                                  KVCache::create(cache_description(spec, settled.cache_dtype, settled.context_tokens)));
-        MIXTURA_ASSIGN_OR_RETURN(
-            ForwardPass pass, ForwardPass::create(model.state()->core, settled.step_tokens, nullptr, settled.op_times));
+        MIXTURA_ASSIGN_OR_RETURN(std::vector<RouterPolicy> policies, settled_policies(spec, options));
+        MIXTURA_ASSIGN_OR_RETURN(ForwardPass pass, ForwardPass::create(model.state()->core, settled.step_tokens,
+                                                                       nullptr, settled.op_times, std::move(policies)));
         auto state =
             std::make_unique<State>(State{model, settled, std::move(threads), std::move(cache), std::move(pass)});
         MIXTURA_ASSIGN_OR_RETURN(state->sequence, state->cache.create_sequence());

@@ -41,6 +41,9 @@ struct Generation::State {
 // `options` checked, and with the model's own context where they name none.
 Result<GenerationOptions> settled_options(const ModelSpec& spec, const GenerationOptions& options);
 
+// The routers' policies in force, [L] (of a dense layer: the default); empty where the checkpoint's own are.
+Result<std::vector<RouterPolicy>> settled_policies(const ModelSpec& spec, const GenerationOptions& options);
+
 // The failure of a sequence whose numbers stopped being finite.
 Status not_finite(const NonFinite& failure, std::int64_t layer_count);
 

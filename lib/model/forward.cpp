@@ -133,7 +133,8 @@ std::uint64_t ForwardPass::scratch_bytes(const ModelSpec& spec, std::int64_t row
 }
 
 Result<ForwardPass> ForwardPass::create(std::shared_ptr<const ModelCore> core, std::int64_t rows_max,
-                                        const Backend* backend, OpTimes* op_times) noexcept {
+                                        const Backend* backend, OpTimes* op_times,
+                                        std::vector<RouterPolicy> policies) noexcept {
     return without_exceptions([&]() -> Result<ForwardPass> {
         const FpEnvironment guard;  // slopes
         ForwardPass pass;
@@ -141,6 +142,7 @@ Result<ForwardPass> ForwardPass::create(std::shared_ptr<const ModelCore> core, s
         pass.kernels_ = (backend != nullptr ? backend : pass.core_->backend)->table;
         pass.rows_max_ = rows_max;
         pass.clock_ = OpClock(op_times);
+        pass.policies_ = std::move(policies);
         const ModelSpec& spec = pass.core_->spec;
         MIXTURA_ASSIGN_OR_RETURN(
             pass.buffer_, AlignedBuffer::allocate(scratch_bytes(spec, rows_max) - mixture_bytes(spec, rows_max)));
@@ -157,16 +159,21 @@ Result<ForwardPass> ForwardPass::create(std::shared_ptr<const ModelCore> core, s
         s.blocks = reinterpret_cast<ActivationBlock*>(next);
         pass.positions_.resize(static_cast<std::size_t>(rows_max));
         pass.bad_rows_.resize(static_cast<std::size_t>(rows_max));
-        for (const LayerSpec& layer : spec.layers) {
+        for (std::size_t l = 0; l < spec.layers.size(); ++l) {
+            const LayerSpec& layer = spec.layers[l];
             if (layer.mixture) {
-                MIXTURA_RETURN_IF_ERROR(pass.mixture_scratch_.reserve(layer.mixture->experts, rows_max,
-                                                                      layer.mixture->router.policy.top_k));
+                MIXTURA_RETURN_IF_ERROR(
+                    pass.mixture_scratch_.reserve(layer.mixture->experts, rows_max, pass.policy(l).top_k));
             }
             const bool has_slopes = layer.attention.position == PositionKind::alibi;
             pass.slopes_.push_back(has_slopes ? alibi_slopes(layer.attention.query_heads) : std::vector<float>());
         }
         return pass;
     });
+}
+
+const RouterPolicy& ForwardPass::policy(std::size_t layer) const noexcept {
+    return policies_.empty() ? core_->spec.layers[layer].mixture->router.policy : policies_[layer];
 }
 
 void ForwardPass::norm(const NormSpec& spec, const Norm& weights, const float* x, std::int64_t rows, std::int64_t width,
@@ -264,7 +271,7 @@ Status ForwardPass::mixture_part(std::size_t l, const Step& step, ParallelFor& t
     clock_.lap(Op::norm);
     gate_logits(kernels, threads, mixture.router, weights.router, scratch_.normed, rows, scratch_.inner,
                 scratch_.router);
-    MIXTURA_RETURN_IF_ERROR(choose_experts(kernels, threads, mixture.router.policy, mixture.router.expert_count,
+    MIXTURA_RETURN_IF_ERROR(choose_experts(kernels, threads, policy(l), mixture.router.expert_count,
                                            weights.router.selection_bias, scratch_.router, rows, {}, plan_));
     for (const std::int64_t row : plan_.non_finite_tokens) add_failure(step, row, static_cast<std::int64_t>(l), failed);
     if (step.on_route) step.on_route(static_cast<std::int64_t>(l), plan_);

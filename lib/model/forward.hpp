@@ -48,9 +48,11 @@ struct Step {
 class ForwardPass {
   public:
     // At most `rows_max` rows a step; the scratch memory for them is taken here.  `backend`: another than the core's
-    // own.  `op_times`, borrowed: gets the time of every step added.
+    // own.  `op_times`, borrowed: gets the time of every step added.  `policies`: of the layers' routers, [L] and
+    // checked; empty: the spec's.
     static Result<ForwardPass> create(std::shared_ptr<const ModelCore> core, std::int64_t rows_max,
-                                      const Backend* backend = nullptr, OpTimes* op_times = nullptr) noexcept;
+                                      const Backend* backend = nullptr, OpTimes* op_times = nullptr,
+                                      std::vector<RouterPolicy> policies = {}) noexcept;
 
     // Bytes of scratch that create() takes.
     static std::uint64_t scratch_bytes(const ModelSpec& spec, std::int64_t rows_max) noexcept;
@@ -70,6 +72,7 @@ class ForwardPass {
     };
 
     ForwardPass() = default;
+    const RouterPolicy& policy(std::size_t layer) const noexcept;
     void embed(const Step& step, ParallelFor& threads) noexcept;
     Status attention_part(std::size_t layer, const Step& step, KVCache& cache, ParallelFor& threads);
     void grouped_inputs(std::size_t layer, const Step& step, ParallelFor& threads) noexcept;
@@ -98,6 +101,7 @@ class ForwardPass {
     RoutePlan plan_;
     std::vector<std::int32_t> positions_;
     std::vector<unsigned char> bad_rows_;
+    std::vector<RouterPolicy> policies_;      // [L]; empty: the spec's
     std::vector<std::vector<float>> slopes_;  // per layer: ALiBi, [query heads]
     std::vector<std::vector<const std::byte*>> block_tables_;
     int ready_rope_ = -1;  // whose tables are in cosines, sines
