@@ -270,11 +270,13 @@ class Bench {
 
 Status bench_model(const ModelBenchOptions& options, const std::optional<MachineRates>& rates,
                    std::vector<RooflinePoint>& points) {
-    const auto model = open_model(options.compute.model, options.compute.thread_count);
+    const auto model = open_model(options.compute.model, options.compute.thread_count, options.compute.weights);
     if (!model) return model.status();
     std::optional<ModelCost> cost;
     if (rates) {
-        auto found = ModelCost::of(options.compute.model, model->facts(), options.compute.cache_dtype);
+        const auto mix = parse_weight_mix(options.compute.weights);
+        if (!mix) return mix.status();
+        auto found = ModelCost::of(options.compute.model, model->facts(), options.compute.cache_dtype, *mix);
         if (!found) return found.status();
         cost = *found;
     }

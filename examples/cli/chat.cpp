@@ -234,7 +234,7 @@ int run_chat(const Options& options) {
         return complain("the default model is not there yet ('" + printable(path) +
                         "'); run ./examples/run once, or name a MODEL");
     }
-    const auto model = open_model(path, options.flags.threads);
+    const auto model = open_model(path, options.flags.threads, options.flags.weights);
     if (!model) return complain(model.status());
     ChatOptions chat_options;
     chat_options.generation = *generation;

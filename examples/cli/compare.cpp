@@ -58,8 +58,9 @@ Status check_experts(const CompareSide& settings, const Model& model) {
 }
 
 Result<Side> open_side(CompareSide settings, const Options& options, const Side* other) {
-    const bool is_shared = other != nullptr && other->settings.path == settings.path;
-    auto model = is_shared ? Result<Model>(other->model) : open_model(settings.path, options.threads);
+    const bool is_shared =
+        other != nullptr && other->settings.path == settings.path && other->settings.weights == settings.weights;
+    auto model = is_shared ? Result<Model>(other->model) : open_model(settings.path, options.threads, settings.weights);
     if (!model) return model.status();
     if (Status status = check_experts(settings, *model); !status.is_ok()) return status;
     GenerationOptions how = settings.generation_options();
@@ -225,6 +226,8 @@ int compare(const Options& options) {
     if (const Status status = compare_answers(*a, *b, *ids, found); !status.is_ok()) return complain(status);
     found.a.weight_bytes = a->model.weight_bytes();
     found.b.weight_bytes = b->model.weight_bytes();
+    found.a.weight_errors = {a->model.weight_errors().begin(), a->model.weight_errors().end()};
+    found.b.weight_errors = {b->model.weight_errors().begin(), b->model.weight_errors().end()};
     for (int round = 0; round < options.rounds; ++round) {
         if (const Status status = time_once(*a, *ids, found.a); !status.is_ok()) return complain(status);
         if (const Status status = time_once(*b, *ids, found.b); !status.is_ok()) return complain(status);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/format.hpp"
+#include "cli/weight_report.hpp"
 
 namespace mixtura::cli {
 namespace {
@@ -108,6 +109,17 @@ Rows cost_rows(const SideCost& a, const SideCost& b) {
 nlohmann::ordered_json cost_json(const SideCost& side) {
     nlohmann::ordered_json out = {
         {"side", side.name}, {"weight_bytes", side.weight_bytes}, {"cache_bytes", side.cache_bytes}};
+    for (const RoleError& role : errors_by_role(side.weight_errors)) {
+        out["weight_errors"].push_back({{"role", role.role},
+                                        {"from", dtype_name(role.from)},
+                                        {"to", dtype_name(role.to)},
+                                        {"matrices", role.matrices},
+                                        {"relative_error", relative_error(role.error_sum, role.square_sum)},
+                                        {"largest_relative_error", role.worst_error},
+                                        {"largest_of", role.worst}});
+    }
+    for (const WeightError& error : side.weight_errors)
+        out["matrix_errors"].push_back({error.role, relative_error(error.error_sum, error.square_sum)});
     if (side.prefill_rates.empty()) return out;
     out["prefill_tokens_per_s"] = median(side.prefill_rates);
     out["decode_tokens_per_s"] = median(side.decode_rates);
@@ -123,6 +135,11 @@ std::string comparison_text(const Comparison& comparison, const Model& a) {
     out += table(logit_rows(comparison.logits), "123456") + difference_text(comparison.logits, a);
     const Rows routes = route_rows(comparison.routes);
     if (routes.size() > 1) out += "\n" + table(routes, "012");
+    for (const SideCost* side : {&comparison.a, &comparison.b}) {
+        if (side->weight_errors.empty()) continue;
+        out += "\n" + std::string(side == &comparison.a ? "A" : "B") + " lost of its weights:\n" +
+               table(weight_error_rows(side->weight_errors), "345");
+    }
     return out + "\n" + table(cost_rows(comparison.a, comparison.b), "123");
 }
 

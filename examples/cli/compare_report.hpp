@@ -13,6 +13,7 @@ namespace mixtura::cli {
 struct SideCost {
     std::string name;  // as the command line says it
     std::uint64_t weight_bytes = 0, cache_bytes = 0;
+    std::vector<WeightError> weight_errors = {};
     std::vector<double> prefill_rates, decode_rates;  // tokens/s, one of each round
 };
 

@@ -1,5 +1,6 @@
 #include "cli/compare_side.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 
@@ -48,7 +49,7 @@ Status parse_setting(std::string_view setting, CompareSide& side) {
     const std::size_t equals = setting.find('=');
     if (equals == std::string_view::npos)
         return refuse(setting,
-                      "'default', a file or NAME=VALUE with file, cache, top-k, temperature, clamp, share or "
+                      "'default', a file or NAME=VALUE with file, cache, weights, top-k, temperature, clamp, share or "
                       "without");
     const std::string_view name = setting.substr(0, equals), value = setting.substr(equals + 1);
     if (name == "file") {
@@ -59,12 +60,17 @@ Status parse_setting(std::string_view setting, CompareSide& side) {
         side.cache_dtype = dtype_from_name(value);
         return side.cache_dtype == DType::unknown ? refuse(setting, "f32, f16 or bf16") : Status();
     }
+    if (name == "weights") {
+        side.weights = value;
+        std::replace(side.weights.begin(), side.weights.end(), '+', ',');
+        return {};
+    }
     if (name == "top-k") return parse(value, side.top_k) ? Status() : refuse(setting, "a whole number");
     if (name == "temperature") return parse(value, side.temperature) ? Status() : refuse(setting, "a number");
     if (name == "clamp") return parse(value, side.logit_clamp) ? Status() : refuse(setting, "a number");
     if (name == "share") return parse(value, side.cumulative_probability) ? Status() : refuse(setting, "a number");
     if (name == "without") return parse_experts(setting, value, side.masked_experts);
-    return refuse(setting, "file, cache, top-k, temperature, clamp, share or without");
+    return refuse(setting, "file, cache, weights, top-k, temperature, clamp, share or without");
 }
 
 }  // namespace

@@ -12,7 +12,8 @@ namespace mixtura::cli {
 
 // What is changed; unset: as the checkpoint or the program has it.
 struct CompareSide {
-    std::string path;  // of the model
+    std::string path;              // of the model
+    std::string weights = "keep";  // as parse_weight_mix() reads it
     DType cache_dtype = DType::f16;
     std::optional<std::int64_t> top_k = {};
     std::optional<float> temperature = {};
@@ -32,6 +33,7 @@ inline constexpr const char* kSideSettings =
     "A side is 'default', a model's path, or settings between commas:\n"
     "  file=PATH      another model, with the same vocabulary\n"
     "  cache=DTYPE    of keys and values: f32, f16 (where nothing is said) or bf16\n"
+    "  weights=MIX    what 16- and 32-bit weights become, as --weights has it, with + for a comma\n"
     "  top-k=N        experts of a token\n"
     "  temperature=T  of the router: its logits are divided by it\n"
     "  clamp=L        the router's logits are cut to -L to L\n"

@@ -24,7 +24,7 @@ int complete(const Options& options) {
     if (!generation_options) return complain(generation_options.status());
     auto sampling = options.flags.sampling();
     if (!sampling) return complain(sampling.status());
-    const auto model = open_model(options.model, options.flags.threads);
+    const auto model = open_model(options.model, options.flags.threads, options.flags.weights);
     if (!model) return complain(model.status());
     GenerationRequest request;
     request.prompt = options.ids;

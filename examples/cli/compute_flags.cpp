@@ -10,6 +10,7 @@ void add_compute_flags(CLI::App& command, ComputeFlags& flags) {
     command.add_option("--threads", flags.thread_count, "threads that compute; 0: as many as there are cores to use")
         ->check(CLI::Range(0, 4096))
         ->capture_default_str();
+    command.add_option("--weights", flags.weights, kWeightsHelp)->capture_default_str();
     command
         .add_option_function<std::string>(
             "--cache-dtype", [&flags](const std::string& name) { flags.cache_dtype = dtype_from_name(name); },

@@ -16,10 +16,15 @@ namespace mixtura::cli {
 struct ComputeFlags {
     std::string model;
     int thread_count = 0;
+    std::string weights = "keep";
     DType cache_dtype = DType::f16;
 };
 
-// MODEL, --threads and --cache-dtype.
+// Of --weights, wherever a command has it.
+inline constexpr const char* kWeightsHelp =
+    "what 16- and 32-bit weights become: keep, mixed, a type as in q8_0, or by role as in experts=q4_k,attention=q6_k";
+
+// MODEL, --threads, --weights and --cache-dtype.
 void add_compute_flags(CLI::App& command, ComputeFlags& flags);
 
 // Numbers of the command line as token ids; OUT_OF_RANGE for one that no vocabulary could have.

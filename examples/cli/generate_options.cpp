@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "cli/compute_flags.hpp"
 #include "cli/format.hpp"
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
@@ -57,6 +58,7 @@ void add_generate_flags(CLI::App& command, GenerateFlags& flags) {
     command.add_option("--stop", flags.stop, "text that ends the answer; may be given more than once");
     command.add_option("--threads", flags.threads, "0: as many as this process may keep busy");
     command.add_option("--context", flags.context, "the longest sequence in tokens; 0: the model's own");
+    command.add_option("--weights", flags.weights, kWeightsHelp)->capture_default_str();
     command.add_option("--cache-dtype", flags.cache_dtype, "of keys and values: f32, f16 or bf16");
 }
 
@@ -100,8 +102,11 @@ Result<GenerationOptions> GenerateFlags::generation() const {
     return options;
 }
 
-Result<Model> open_model(const std::string& path, int threads) {
+Result<Model> open_model(const std::string& path, int threads, const std::string& weights) {
     ModelOptions options;
+    auto mix = parse_weight_mix(weights);
+    if (!mix) return mix.status();
+    options.weights = *std::move(mix);
     options.thread_count = threads;
     std::optional<Progress> progress;
     options.on_progress = [&progress](std::uint64_t done, std::uint64_t total) {

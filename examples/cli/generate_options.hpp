@@ -22,7 +22,7 @@ struct GenerateFlags {
     std::vector<std::string> stop, logit_bias;  // bias: "ID=VALUE"
     int threads = 0;
     std::int64_t context = 0;
-    std::string cache_dtype = "f16";
+    std::string cache_dtype = "f16", weights = "keep";
 
     Result<SamplingOptions> sampling() const;
     StopOptions stop_options() const;
@@ -32,7 +32,8 @@ struct GenerateFlags {
 void add_generate_flags(CLI::App& command, GenerateFlags& flags);
 
 // Opens a model with a progress bar on stderr where that is a terminal, and prints its warnings there.
-Result<Model> open_model(const std::string& path, int threads);
+// `weights`: as parse_weight_mix() reads it.
+Result<Model> open_model(const std::string& path, int threads, const std::string& weights = "keep");
 
 // The path of the default model in the user's cache folder.
 std::string default_model_path();

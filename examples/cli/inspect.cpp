@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "cli/commands.hpp"
+#include "cli/compute_flags.hpp"
 #include "cli/forecast.hpp"
 #include "cli/format.hpp"
 #include "cli/output.hpp"
@@ -19,6 +20,7 @@ namespace {
 struct Options {
     std::string model;
     std::int64_t context_tokens = 0;  // 0: the model's own
+    std::string weights = "keep";
     bool as_json = false;
     bool with_tensors = false;
 };
@@ -240,7 +242,9 @@ void print_json(const Checkpoint& checkpoint, const Result<MemoryForecast>& fore
 int inspect(const Options& options) {
     const auto checkpoint = Checkpoint::open(options.model);
     if (!checkpoint) return complain(checkpoint.status());
-    const auto forecast = Model::forecast(options.model, options.context_tokens);
+    const auto mix = parse_weight_mix(options.weights);
+    if (!mix) return complain(mix.status());
+    const auto forecast = Model::forecast(options.model, options.context_tokens, DType::f16, *mix);
     if (options.as_json) {
         print_json(*checkpoint, forecast, options);
         return kExitOk;
@@ -263,6 +267,7 @@ void add_inspect(CLI::App& app, int& exit_code) {
         ->add_option("--context", options->context_tokens,
                      "tokens of the context whose memory is told; the model's own where it is not said")
         ->check(CLI::Range(1, 2'147'483'647));
+    command->add_option("--weights", options->weights, kWeightsHelp)->capture_default_str();
     command->callback([options, &exit_code] { exit_code = inspect(*options); });
 }
 

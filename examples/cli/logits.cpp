@@ -97,7 +97,7 @@ Status compute(Generation& generation, const std::vector<TokenId>& ids, const st
 int logits(const Options& options) {
     const auto ids = token_ids(options.ids);
     if (!ids) return complain(ids.status());
-    const auto model = open_model(options.compute.model, options.compute.thread_count);
+    const auto model = open_model(options.compute.model, options.compute.thread_count, options.compute.weights);
     if (!model) return complain(model.status());
     GenerationOptions how;
     how.thread_count = options.compute.thread_count;

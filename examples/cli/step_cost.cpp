@@ -18,12 +18,13 @@ LimitShare limit_share(const StepCost& cost, const MachineRates& rates, double s
     return {reading > compute ? "bandwidth" : "compute", std::max(reading, compute) / seconds};
 }
 
-Result<ModelCost> ModelCost::of(const std::string& path, const ModelFacts& facts, DType cache_dtype) {
+Result<ModelCost> ModelCost::of(const std::string& path, const ModelFacts& facts, DType cache_dtype,
+                                const WeightMix& weights) {
     // The cache has blocks and a working set; the difference of two lengths is what one token of context takes.
     constexpr std::int64_t kShort = 4096, kLong = 8192;
-    const auto short_one = Model::forecast(path, kShort, cache_dtype);
+    const auto short_one = Model::forecast(path, kShort, cache_dtype, weights);
     if (!short_one) return short_one.status();
-    const auto long_one = Model::forecast(path, kLong, cache_dtype);
+    const auto long_one = Model::forecast(path, kLong, cache_dtype, weights);
     if (!long_one) return long_one.status();
     const double more = static_cast<double>(long_one->cache_bytes) - static_cast<double>(short_one->cache_bytes);
     return ModelCost(*short_one, facts, more / static_cast<double>(kLong - kShort));

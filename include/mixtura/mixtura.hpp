@@ -20,3 +20,4 @@
 #include <mixtura/status.hpp>
 #include <mixtura/tokenizer.hpp>
 #include <mixtura/types.hpp>
+#include <mixtura/weight_mix.hpp>

@@ -8,6 +8,7 @@
 #include <mixtura/router.hpp>
 #include <mixtura/sampler.hpp>
 #include <mixtura/tokenizer.hpp>
+#include <mixtura/weight_mix.hpp>
 
 #include <functional>
 #include <memory>
@@ -22,6 +23,7 @@ struct ModelOptions {
     int thread_count = 0;  // for loading, and of experts(); 0: as many as this process may keep busy
     // Called on the opening thread with bytes loaded so far and in all; Flow::stop cancels (CANCELLED).
     std::function<Flow(std::uint64_t bytes_done, std::uint64_t bytes_total)> on_progress = {};
+    WeightMix weights = {};  // what 16- and 32-bit weights become on the way into memory
 };
 
 // Weights of one role over all layers, as they will lie in memory.
@@ -70,7 +72,7 @@ class Model {
 
     // Reads headers only.  `context_tokens` 0: the model's own context.  `cache_dtype`: f32, f16 or bf16.
     static Result<MemoryForecast> forecast(const std::string& path, std::int64_t context_tokens = 0,
-                                           DType cache_dtype = DType::f16) noexcept;
+                                           DType cache_dtype = DType::f16, const WeightMix& weights = {}) noexcept;
 
     // All const members: any-thread.  References and views live as long as the Model or a copy of it.
     const std::string& path() const noexcept;
@@ -81,6 +83,8 @@ class Model {
     // Of them, what the system agreed to keep on each NUMA node; where it did not, they lie wherever it put them. Empty
     // where there is one node, or one thread opened the model.
     std::span<const NodeMemory> weight_nodes() const noexcept;
+    // What ModelOptions::weights quantised, matrix by matrix in layer order; those that share one matrix: the first.
+    std::span<const WeightError> weight_errors() const noexcept;
     std::string_view backend() const noexcept;  // "avx512_vnni", …
     const SamplingOptions& sampling_defaults()
         const noexcept;  // of generation_config.json; greedy where it states nothing

@@ -6,6 +6,8 @@
 
 #include "base/error.hpp"
 #include "model/arch/family.hpp"
+#include "model/roles.hpp"
+#include "model/weight_mix.hpp"
 
 namespace mixtura {
 namespace {
@@ -64,20 +66,6 @@ Status check_spec(const ModelSpec& spec) {
     return {};
 }
 
-// "layers.3.experts.17.gate.weight" as "layers.#.experts.gate.weight".
-std::string without_numbers(const std::string& role) {
-    constexpr std::string_view kLayers = "layers.", kExperts = ".experts.", kHeads = ".heads.";
-    if (role.compare(0, kLayers.size(), kLayers) != 0) return role;
-    std::string out = text(kLayers, "#", role.substr(role.find('.', kLayers.size())));
-    for (const std::string_view word : {kExperts, kHeads}) {
-        const std::size_t at = out.find(word);
-        if (at == std::string::npos) continue;
-        const std::size_t number = at + word.size();
-        out.erase(number, out.find('.', number) + 1 - number);
-    }
-    return out;
-}
-
 // The number behind `word` in a role: 17 behind ".experts." in "layers.3.experts.17.gate.weight".
 std::optional<std::int64_t> number_behind(const std::string& role, std::string_view word) {
     const std::size_t at = role.find(word);
@@ -112,7 +100,8 @@ Status add_token_cost(const WeightIndex& index, const ModelSpec& spec, const Wei
 }  // namespace
 
 Result<std::shared_ptr<const ModelCore>> ModelCore::load(const std::string& path, ParallelFor& threads,
-                                                         const LoadProgress& progress, const Placement& placement) {
+                                                         const LoadProgress& progress, const Placement& placement,
+                                                         const WeightMix& mix) {
     const FpEnvironment guard;  // frequencies of rotary embeddings
     MIXTURA_ASSIGN_OR_RETURN(ModelFiles files, ModelFiles::open(path));
     MIXTURA_ASSIGN_OR_RETURN(Architecture architecture, describe_architecture(files));
@@ -125,8 +114,17 @@ Result<std::shared_ptr<const ModelCore>> ModelCore::load(const std::string& path
     core->warnings = std::move(files.warnings);
     for (std::string& warning : architecture.warnings) core->warnings.push_back(std::move(warning));
     core->spec = std::move(architecture.spec);
-    const std::vector<WeightBinding> bindings = bind_weights(core->spec, architecture.map, core->weights);
+    std::vector<WeightBinding> bindings = bind_weights(core->spec, architecture.map, core->weights);
+    MIXTURA_RETURN_IF_ERROR(apply_mix(mix, bindings));
     MIXTURA_ASSIGN_OR_RETURN(core->store, WeightStore::load(files.index, bindings, threads, progress, placement));
+    const std::span<const QuantisationLoss> losses = core->store.losses();
+    for (std::size_t i = 0; i < losses.size(); ++i) {
+        const auto& [from, to, error_sum, square_sum, largest] = losses[i];
+        const auto parameters = static_cast<std::uint64_t>(bindings[i].rows * bindings[i].columns);
+        if (to != DType::unknown)
+            core->weight_errors.push_back(
+                {bindings[i].role, plain_role(bindings[i].role), from, to, parameters, error_sum, square_sum, largest});
+    }
     core->nodes = memory_of_nodes(placement.topology, core->store.node_bytes());
     for (std::size_t i = 0; i < core->spec.ropes.size(); ++i) {
         const float* factors = core->weights.rope_factors[i];
@@ -143,13 +141,14 @@ std::vector<NodeMemory> memory_of_nodes(const Topology& topology, std::span<cons
 }
 
 Result<WeightForecast> predict_weights(const ModelFiles& files, const Architecture& architecture,
-                                       const Topology& topology) {
+                                       const Topology& topology, const WeightMix& mix) {
     MIXTURA_RETURN_IF_ERROR(check_spec(architecture.spec));
     ModelWeights weights;
     std::map<std::string, std::size_t> places;
     WeightForecast forecast;
     std::vector<RoleBytes>& roles = forecast.roles;
-    const std::vector<WeightBinding> bindings = bind_weights(architecture.spec, architecture.map, weights);
+    std::vector<WeightBinding> bindings = bind_weights(architecture.spec, architecture.map, weights);
+    MIXTURA_RETURN_IF_ERROR(apply_mix(mix, bindings));
     MIXTURA_ASSIGN_OR_RETURN(const PredictedWeights predicted, WeightStore::predict(files.index, bindings, topology));
     forecast.nodes = memory_of_nodes(topology, predicted.node_bytes);
     for (std::size_t i = 0; i < bindings.size(); ++i) {

@@ -21,11 +21,13 @@ struct ModelCore {
     ModelSpec spec;
     ModelWeights weights;
     WeightStore store;
-    std::vector<NodeMemory> nodes;  // of the store; empty: one node
+    std::vector<WeightError> weight_errors;  // of what was quantised
+    std::vector<NodeMemory> nodes;           // of the store; empty: one node
     const Backend* backend = nullptr;
 
     static Result<std::shared_ptr<const ModelCore>> load(const std::string& path, ParallelFor& threads,
-                                                         const LoadProgress& progress, const Placement& placement = {});
+                                                         const LoadProgress& progress, const Placement& placement = {},
+                                                         const WeightMix& mix = {});
 };
 
 // What a model needs, from its headers alone.
@@ -42,7 +44,7 @@ struct WeightForecast {
     std::vector<NodeMemory> nodes;  // empty: one node
 };
 Result<WeightForecast> predict_weights(const ModelFiles& files, const Architecture& architecture,
-                                       const Topology& topology = {});
+                                       const Topology& topology = {}, const WeightMix& mix = {});
 
 // Bytes by node of the topology, under the system's numbers; none where there is one node.
 std::vector<NodeMemory> memory_of_nodes(const Topology& topology, std::span<const std::uint64_t> bytes);

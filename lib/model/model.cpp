@@ -73,8 +73,9 @@ Result<Model> Model::open(const std::string& path, const ModelOptions& options) 
         const LoadProgress progress = [&](std::uint64_t done, std::uint64_t total) {
             return !options.on_progress || options.on_progress(done, total) == Flow::go_on;
         };
-        MIXTURA_ASSIGN_OR_RETURN(std::shared_ptr<const ModelCore> core,
-                                 ModelCore::load(path, *threads, progress, {.topology = threads->topology()}));
+        MIXTURA_ASSIGN_OR_RETURN(
+            std::shared_ptr<const ModelCore> core,
+            ModelCore::load(path, *threads, progress, {.topology = threads->topology()}, options.weights));
         SamplingOptions sampling = sampling_from(core->generation);
         MIXTURA_RETURN_IF_ERROR(sampling.check(core->spec.vocabulary_size));
         auto state =
@@ -91,13 +92,13 @@ Result<Model> Model::open(const std::string& path, const ModelOptions& options) 
     });
 }
 
-Result<MemoryForecast> Model::forecast(const std::string& path, std::int64_t context_tokens,
-                                       DType cache_dtype) noexcept {
+Result<MemoryForecast> Model::forecast(const std::string& path, std::int64_t context_tokens, DType cache_dtype,
+                                       const WeightMix& mix) noexcept {
     return without_exceptions([&]() -> Result<MemoryForecast> {
         MIXTURA_ASSIGN_OR_RETURN(const ModelFiles files, ModelFiles::open(path));
         MIXTURA_ASSIGN_OR_RETURN(const Architecture architecture, describe_architecture(files));
         MIXTURA_ASSIGN_OR_RETURN(const WeightForecast weights,
-                                 predict_weights(files, architecture, Topology::of_machine()));
+                                 predict_weights(files, architecture, Topology::of_machine(), mix));
         MemoryForecast forecast;
         forecast.token = weights.token;
         forecast.nodes = weights.nodes;
@@ -122,6 +123,7 @@ const ModelFacts& Model::facts() const noexcept { return state_->core->facts; }
 std::span<const std::string> Model::warnings() const noexcept { return state_->core->warnings; }
 std::uint64_t Model::weight_bytes() const noexcept { return state_->core->store.size_bytes(); }
 std::span<const NodeMemory> Model::weight_nodes() const noexcept { return state_->core->nodes; }
+std::span<const WeightError> Model::weight_errors() const noexcept { return state_->core->weight_errors; }
 std::string_view Model::backend() const noexcept { return state_->core->backend->name; }
 std::int64_t Model::layer_count() const noexcept { return static_cast<std::int64_t>(state_->core->spec.layers.size()); }
 const Router* Model::router(std::int64_t layer) const noexcept {

@@ -1,15 +1,19 @@
 #include "weights/piece_loader.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstring>
 
 #include "base/error.hpp"
 #include "base/machine.hpp"
 #include "kernels/quant/decode.hpp"
+#include "kernels/quant/encode.hpp"
 
 namespace mixtura {
 namespace {
 
+constexpr std::size_t kLossRun = 4096;        // elements decoded at a time: a multiple of every block
 constexpr std::size_t kChunkBytes = 4 << 20;  // of a transposed tensor at a time
 // A file of an eighth of the memory or more would push everything else out of the page cache on its way through.
 constexpr std::uint64_t kDirectShare = 8;
@@ -19,6 +23,43 @@ Status grow(AlignedBuffer& buffer, std::uint64_t size_bytes) {
     buffer = {};
     MIXTURA_ASSIGN_OR_RETURN(buffer, AlignedBuffer::allocate(size_bytes));
     return {};
+}
+
+void measure_loss(std::span<const float> values, DType to, const std::byte* codes, QuantisationLoss& loss) {
+    const DTypeInfo& dtype = dtype_info(to);
+    loss.to = to;
+    std::array<float, kLossRun> back;
+    for (std::size_t first = 0; first < values.size(); first += kLossRun) {
+        const std::size_t count = std::min(kLossRun, values.size() - first);
+        const std::size_t block = first / static_cast<std::size_t>(dtype.block_elements);
+        decoder(to)(codes + block * static_cast<std::size_t>(dtype.block_bytes), back.data(),
+                    count / static_cast<std::size_t>(dtype.block_elements));
+        for (std::size_t i = 0; i < count; ++i) {
+            const double value = values[first + i], difference = value - static_cast<double>(back[i]);
+            loss.error_sum += difference * difference;
+            loss.square_sum += value * value;
+            loss.largest = std::max(loss.largest, std::abs(difference));
+        }
+    }
+}
+
+// `count` rows of type `from` as type `to`, which is f32 or one with an encoder.
+Result<const std::byte*> converted(const std::byte* rows, DType from, DType to, std::int64_t count,
+                                   std::int64_t columns, PieceScratch& scratch, QuantisationLoss* loss) {
+    const auto elements = static_cast<std::size_t>(count * columns);
+    if (from != DType::f32) {
+        MIXTURA_RETURN_IF_ERROR(grow(scratch.values, elements * sizeof(float)));
+        decoder(from)(rows, reinterpret_cast<float*>(scratch.values.data()),
+                      elements / static_cast<std::size_t>(dtype_info(from).block_elements));
+        rows = scratch.values.data();
+    }
+    if (to == DType::f32) return rows;
+    const auto blocks = elements / static_cast<std::size_t>(dtype_info(to).block_elements);
+    MIXTURA_RETURN_IF_ERROR(grow(scratch.codes, blocks * static_cast<std::size_t>(dtype_info(to).block_bytes)));
+    const auto* values = reinterpret_cast<const float*>(rows);
+    encoder(to)(values, scratch.codes.data(), blocks);
+    if (loss != nullptr) measure_loss({values, elements}, to, scratch.codes.data(), *loss);
+    return scratch.codes.data();
 }
 
 }  // namespace
@@ -128,7 +169,7 @@ Result<const std::byte*> PieceLoader::gather_mxfp4(const WeightPiece& piece, Pie
     return scratch.rows.data();
 }
 
-Status PieceLoader::load(const WeightPiece& piece, PieceScratch& scratch) const {
+Status PieceLoader::load(const WeightPiece& piece, PieceScratch& scratch, QuantisationLoss* loss) const {
     const WeightJob& job = *piece.job;
     const WeightBinding& binding = *job.binding;
     const std::int64_t row_count = piece.last_row - piece.first_row;
@@ -145,11 +186,13 @@ Status PieceLoader::load(const WeightPiece& piece, PieceScratch& scratch) const 
     switch (binding.form) {
         case WeightForm::packed:
         case WeightForm::plain: {
-            std::vector<float> values;
-            if (!binding.source.is_transposed && job.scales == nullptr && job.dtype != dtype.dtype) {
-                values.resize(static_cast<std::size_t>(row_count * binding.columns));
-                decoder(dtype.dtype)(rows, values.data(), decoded_blocks);
-                rows = reinterpret_cast<const std::byte*>(values.data());
+            // Transposed rows of another type than the file's are f32 already.
+            const bool is_decoded = binding.source.is_transposed && job.dtype != dtype.dtype;
+            const DType have = job.scales != nullptr ? job.dtype : is_decoded ? DType::f32 : dtype.dtype;
+            if (have != job.dtype) {
+                MIXTURA_ASSIGN_OR_RETURN(rows,
+                                         converted(rows, have, job.dtype, row_count, binding.columns, scratch, loss));
+                if (loss != nullptr) loss->from = dtype.dtype;
             }
             pack_rows(job.memory, job.dtype, rows, piece.first_row, piece.last_row, binding.columns);
             break;

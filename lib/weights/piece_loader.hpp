@@ -13,12 +13,13 @@ namespace mixtura {
 // Rows [first, last) of a job's matrix: small enough that threads share big matrices, a whole number of panels.
 struct WeightPiece {
     const WeightJob* job = nullptr;
+    std::size_t job_index = 0;
     std::int64_t first_row = 0, last_row = 0;
 };
 
 // Memory of one thread, kept from piece to piece: fresh pages for each would cost more than packing.
 struct PieceScratch {
-    AlignedBuffer file, scales, rows;
+    AlignedBuffer file, scales, rows, values, codes;
 };
 
 class PieceLoader {
@@ -26,7 +27,8 @@ class PieceLoader {
     explicit PieceLoader(const WeightIndex& index);
 
     // Pre: the job has memory.  Errors as File::read_at; OUT_OF_HOST_MEMORY.  Threads: any-thread, own scratch each.
-    Status load(const WeightPiece& piece, PieceScratch& scratch) const;
+    // `loss`, where given: what quantising the piece lost.
+    Status load(const WeightPiece& piece, PieceScratch& scratch, QuantisationLoss* loss = nullptr) const;
 
   private:
     // Rows of the file, one behind another, in scratch (or in `buffer`).

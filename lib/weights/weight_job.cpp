@@ -60,13 +60,19 @@ Result<const TensorInfo*> find_tensor(const WeightIndex& index, const WeightBind
     return error(StatusCode::corrupt_file, "the model has no tensor ", quoted(name), ", needed for ", binding.role);
 }
 
+double element_bits(DType dtype) noexcept {
+    const DTypeInfo& info = dtype_info(dtype);
+    return 8.0 * static_cast<double>(info.block_bytes) / static_cast<double>(info.block_elements);
+}
+
 // The dtype in memory: the file's, but f32 where the file's cannot be had in that form.
 DType stored_dtype(const WeightBinding& binding, DType file_dtype) {
     const bool is_block = dtype_info(file_dtype).block_elements != 1;
     if (!binding.source.scales.empty()) return DType::mxfp4;
     if (binding.form == WeightForm::floats) return DType::f32;
     if (binding.form == WeightForm::plain && panel_kind(file_dtype) != PanelKind::plain) return DType::f32;
-    return is_block && binding.source.is_transposed ? DType::f32 : file_dtype;
+    if (is_block && binding.source.is_transposed) return DType::f32;
+    return settled_target(binding.wanted, file_dtype, binding.columns);
 }
 
 Result<WeightJob> make_job(const WeightIndex& index, const WeightBinding& binding) {
@@ -119,15 +125,23 @@ Result<WeightJob> make_job(const WeightIndex& index, const WeightBinding& bindin
 
 // What makes two bindings the same bytes in memory.
 using JobKey = std::tuple<std::string_view, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, bool,
-                          std::int64_t, std::int64_t, std::int64_t, WeightForm>;
+                          std::int64_t, std::int64_t, std::int64_t, WeightForm, DType>;
 JobKey key_of(const WeightBinding& binding) {
     const WeightSource& source = binding.source;
     return {source.tensor,   source.slice,       source.slice_count,   source.rows.begin,
             source.rows.run, source.rows.stride, source.is_transposed, source.input_begin,
-            binding.rows,    binding.columns,    binding.form};
+            binding.rows,    binding.columns,    binding.form,         binding.wanted};
 }
 
 }  // namespace
+
+DType settled_target(DType wanted, DType file, std::int64_t columns) noexcept {
+    if (file != DType::f32 && file != DType::f16 && file != DType::bf16) return file;
+    if (wanted == DType::q4_k && columns % kUnitColumnsMax != 0) wanted = DType::q5_0;
+    if (wanted == DType::q6_k && columns % kUnitColumnsMax != 0) wanted = DType::q8_0;
+    const bool fits = wanted != DType::unknown && columns % dtype_info(wanted).block_elements == 0;
+    return fits && element_bits(wanted) < element_bits(file) ? wanted : file;
+}
 
 std::int64_t file_row(const WeightBinding& binding, std::int64_t row) noexcept {
     const RowPattern& rows = binding.source.rows;

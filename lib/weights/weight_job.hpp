@@ -33,6 +33,10 @@ struct WeightJob {
 // The row of the tensor (or its slice) that is row `row` of the matrix.
 std::int64_t file_row(const WeightBinding& binding, std::int64_t row) noexcept;
 
+// What a tensor of type `file` becomes where `wanted` is asked for: 16- and 32-bit numbers only, never more bits than
+// they had, in columns that blocks divide (q4_k else q5_0, q6_k else q8_0); `file` where it stays.
+DType settled_target(DType wanted, DType file, std::int64_t columns) noexcept;
+
 // Every binding checked against the index; errors as WeightStore::load.
 Result<std::vector<WeightJob>> make_weight_jobs(const WeightIndex& index, const std::vector<WeightBinding>& bindings);
 

@@ -27,16 +27,35 @@ std::vector<Extent> extents_of(const std::vector<WeightJob>& jobs) {
 
 std::vector<WeightPiece> make_pieces(const std::vector<WeightJob>& jobs) {
     std::vector<WeightPiece> pieces;
-    for (const WeightJob& job : jobs) {
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        const WeightJob& job = jobs[i];
         if (job.same_as) continue;
         const std::int64_t rows = job.binding->rows;
         std::int64_t step = static_cast<std::int64_t>(kPieceBytes / std::max<std::uint64_t>(job.file_row_bytes, 1));
         step = std::max(step / kPanelRows * kPanelRows, kPanelRows);
         // A transposed tensor is read column by column: in one piece, so that it is read once.
         if (job.binding->source.is_transposed) step = rows;
-        for (std::int64_t row = 0; row < rows; row += step) pieces.push_back({&job, row, std::min(row + step, rows)});
+        for (std::int64_t row = 0; row < rows; row += step)
+            pieces.push_back({&job, i, row, std::min(row + step, rows)});
     }
     return pieces;
+}
+
+// Of each job, its pieces' added in their order, so that the sums are the same whoever loaded them.
+std::vector<QuantisationLoss> losses_of(const std::vector<WeightJob>& jobs, const std::vector<WeightPiece>& pieces,
+                                        const std::vector<QuantisationLoss>& of_pieces) {
+    std::vector<QuantisationLoss> losses(jobs.size());
+    for (std::size_t p = 0; p < pieces.size(); ++p) {
+        QuantisationLoss& loss = losses[pieces[p].job_index];
+        const QuantisationLoss& part = of_pieces[p];
+        if (part.to == DType::unknown) continue;
+        loss.from = part.from;
+        loss.to = part.to;
+        loss.error_sum += part.error_sum;
+        loss.square_sum += part.square_sum;
+        loss.largest = std::max(loss.largest, part.largest);
+    }
+    return losses;
 }
 
 void hand_out_views(const std::vector<WeightJob>& jobs) {
@@ -72,6 +91,10 @@ Result<WeightStore> WeightStore::load(const WeightIndex& index, const std::vecto
     const std::vector<WeightPiece> pieces = make_pieces(jobs);
     const PieceLoader loader(index);
     std::vector<PieceScratch> scratch(static_cast<std::size_t>(threads.thread_count()));
+    const bool is_quantised = std::any_of(bindings.begin(), bindings.end(), [](const WeightBinding& binding) {
+        return binding.wanted != DType::unknown;
+    });
+    std::vector<QuantisationLoss> losses(is_quantised ? pieces.size() : 0);
     // Rounds of some pieces a thread: between them the calling thread reports progress and may be told to stop.  At the
     // end of a round threads wait for the last piece, so a round is long beside a piece, and short beside a second.
     const auto round = static_cast<std::size_t>(threads.thread_count()) * 16;
@@ -84,8 +107,9 @@ Result<WeightStore> WeightStore::load(const WeightIndex& index, const std::vecto
         Status failure;
         parallel_for(threads, static_cast<std::int64_t>(count), [&](std::int64_t i, int worker) noexcept {
             Status status = without_exceptions([&] {
-                return loader.load(pieces[first + static_cast<std::size_t>(i)],
-                                   scratch[static_cast<std::size_t>(worker)]);
+                const std::size_t piece = first + static_cast<std::size_t>(i);
+                return loader.load(pieces[piece], scratch[static_cast<std::size_t>(worker)],
+                                   is_quantised ? &losses[piece] : nullptr);
             });
             if (status.is_ok()) return;
             const std::lock_guard guard(failure_lock);
@@ -101,6 +125,7 @@ Result<WeightStore> WeightStore::load(const WeightIndex& index, const std::vecto
     }
     if (progress && !progress(store.size_bytes(), store.size_bytes()))
         return error(StatusCode::cancelled, "loading was cancelled");
+    if (is_quantised) store.losses_ = losses_of(jobs, pieces, losses);
     hand_out_views(jobs);
     return store;
 }

@@ -34,12 +34,22 @@ struct WeightBinding {
     WeightForm form = WeightForm::packed;
     PackedMatrix* matrix = nullptr;  // packed, plain and rows: the view to fill (rows: dtype and file-order data)
     const float** floats = nullptr;  // floats: the pointer to fill
-    bool is_looked_up = false;       // some rows a token, multiplied with nothing: for the reckoning of costs
+    bool is_looked_up = false;  // some rows a token, multiplied with nothing: for the reckoning of costs
+    // packed: what a 16- or 32-bit tensor is to become; unknown: nothing else.  See settled_target().
+    DType wanted = DType::unknown;
 };
 
 struct PredictedWeight {
     DType dtype = DType::unknown;  // in memory
     std::uint64_t size_bytes = 0;  // owned; 0 where an earlier binding's serve
+};
+
+// What a matrix lost when it was quantised.
+struct QuantisationLoss {
+    DType from = DType::unknown, to = DType::unknown;  // to unknown: it was not
+    double error_sum = 0;                              // Σ (w - w')²
+    double square_sum = 0;                             // Σ w²
+    double largest = 0;                                // max |w - w'|
 };
 
 struct PredictedWeights {
@@ -65,11 +75,14 @@ class WeightStore {
 
     std::uint64_t size_bytes() const noexcept { return memory_.size_bytes(); }
     std::span<const std::uint64_t> node_bytes() const noexcept { return memory_.node_bytes(); }
+    // Per binding; nothing lost for one that shares an earlier one's memory.  Empty where no binding wanted anything.
+    std::span<const QuantisationLoss> losses() const noexcept { return losses_; }
 
     WeightStore() noexcept = default;
 
   private:
     PlacedMemory memory_;
+    std::vector<QuantisationLoss> losses_;
 };
 
 }  // namespace mixtura

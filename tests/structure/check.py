@@ -30,7 +30,7 @@ for name, _, uses in rows:
 PUBLIC_ROOM = {
     "version.h": "base", "build.hpp": "kernels", "log.hpp": "observe", "machine.hpp": "measure", "status.hpp": "base", "types.hpp": "base", "checkpoint.hpp": "formats", "tokenizer.hpp": "tokenizer",
     "chat_template.hpp": "tokenizer", "sampler.hpp": "sampler", "kv_cache.hpp": "cache", "router.hpp": "router",
-    "expert_pool.hpp": "experts", "model.hpp": "model", "chat.hpp": "engine", "generation.hpp": "engine",
+    "expert_pool.hpp": "experts", "model.hpp": "model", "weight_mix.hpp": "model", "chat.hpp": "engine", "generation.hpp": "engine",
     "batch.hpp": "engine", "op_times.hpp": "observe", "mixtura.hpp": "engine", "doctor.hpp": "doctor",
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')

@@ -12,3 +12,9 @@ mixtura compare "$M" default cache=f32 --text words.txt
 echo "exit $?"
 mixtura compare "$M" default
 echo "exit $?"
+mixtura compare "$M" default weights=router=q8_0
+echo "exit $?"
+mixtura complete "$M" --ids 1 --weights expert=q8_0
+echo "exit $?"
+mixtura inspect "$M" --weights q9
+echo "exit $?"

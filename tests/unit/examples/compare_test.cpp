@@ -94,6 +94,6 @@ TEST_CASE("what is no setting is named", "[examples][short]") {
     CHECK(message_of("without=1+").find("expected numbers of experts as in without=3+17") != std::string::npos);
     CHECK(message_of("without=-1").find("expected numbers of experts") != std::string::npos);
     CHECK(message_of("file=") == "'file=' is no setting of a side, expected a path");
-    CHECK(message_of("speed=1").find("expected file, cache, top-k") != std::string::npos);
+    CHECK(message_of("speed=1").find("expected file, cache, weights, top-k") != std::string::npos);
     CHECK(message_of("").find("expected 'default', a file or NAME=VALUE") != std::string::npos);
 }
