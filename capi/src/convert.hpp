@@ -23,6 +23,8 @@ mixtura_sampled sampled_to(const Sampled& sampled, std::vector<mixtura_token_log
 mixtura_answer answer_to(const GenerationResult& result);
 
 RouterPolicy policy_from(const mixtura_router_policy& policy);
+// `mask`, borrowed: the policy's as bytes.
+mixtura_router_policy policy_to(const RouterPolicy& policy, const std::vector<std::uint8_t>& mask);
 mixtura_route_view view_of(const RoutePlan& plan);
 
 mixtura_model_facts facts_to(const ModelFacts& facts);

@@ -18,6 +18,7 @@ MIXTURA_FIRST_SIZE(mixtura_model_facts, 128);
 MIXTURA_FIRST_SIZE(mixtura_tensor_info, 104);
 MIXTURA_FIRST_SIZE(mixtura_memory_forecast, 64);
 MIXTURA_FIRST_SIZE(mixtura_model_options, 32);
+MIXTURA_FIRST_SIZE(mixtura_weight_error, 64);
 MIXTURA_FIRST_SIZE(mixtura_encode_options, 16);
 MIXTURA_FIRST_SIZE(mixtura_special_tokens, 56);
 MIXTURA_FIRST_SIZE(mixtura_render_options, 56);

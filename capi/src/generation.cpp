@@ -12,6 +12,20 @@ GenerationOptions generation_options_from(const mixtura_generation_options* opti
     ours.context_tokens = wanted.context_tokens;
     ours.cache_dtype = cache_dtype_from(wanted.cache_dtype);
     if (wanted.step_tokens != 0) ours.step_tokens = wanted.step_tokens;
+    if (wanted.change_router != nullptr) {
+        ours.change_router = [wanted](std::int64_t layer, const RouterSpec& router, RouterPolicy& policy) -> Status {
+            const std::vector<std::uint8_t> mask(policy.is_masked.begin(), policy.is_masked.end());
+            mixtura_router_policy theirs = policy_to(policy, mask);
+            if (wanted.change_router(layer, router.expert_count, &theirs, wanted.user_data) != 0)
+                return Status(StatusCode::callback_stopped, "change_router stopped at layer " + std::to_string(layer));
+            try {
+                policy = policy_from(theirs);
+            } catch (const Failure& failure) {
+                return failure.status;
+            }
+            return {};
+        };
+    }
     return ours;
 }
 

@@ -45,6 +45,7 @@ mixtura_status mixtura_model_open(const char* path, const mixtura_model_options*
                 return flow_from(wanted.on_progress(done, total, wanted.user_data));
             };
         }
+        if (wanted.weights != nullptr) ours.weights = take(mixtura::parse_weight_mix(wanted.weights));
         mixtura_model opened{take(mixtura::Model::open(&given(path, "path"), ours))};
         for (std::int64_t layer = 0; layer < opened.model.layer_count(); ++layer) {
             const mixtura::Router* router = opened.model.router(layer);
@@ -65,6 +66,29 @@ mixtura_status mixtura_model_get_facts(const mixtura_model* model, mixtura_model
         out.has_tokenizer = of(model).tokenizer().is_ok();
         out.has_chat_template = of(model).chat_template().is_ok();
         give(facts, out, "facts");
+    });
+}
+
+size_t mixtura_model_weight_error_count(const mixtura_model* model) noexcept {
+    return model == nullptr ? 0 : model->model.weight_errors().size();
+}
+
+mixtura_status mixtura_model_get_weight_error(const mixtura_model* model, size_t index,
+                                              mixtura_weight_error* error) noexcept {
+    return guard([&] {
+        const std::span<const mixtura::WeightError> errors = of(model).weight_errors();
+        check_index(index, errors.size(), "index", "changed matrices");
+        const mixtura::WeightError& found = errors[index];
+        mixtura_weight_error out = MIXTURA_WEIGHT_ERROR_INIT;
+        out.role = found.role.c_str();
+        out.kind = found.kind.c_str();
+        out.parameter_count = found.parameter_count;
+        out.error_sum = found.error_sum;
+        out.square_sum = found.square_sum;
+        out.largest = found.largest;
+        out.from = static_cast<std::int32_t>(found.from);
+        out.to = static_cast<std::int32_t>(found.to);
+        give(error, out, "error");
     });
 }
 

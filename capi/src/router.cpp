@@ -58,6 +58,29 @@ mixtura_route_view view_of(const RoutePlan& plan) {
     return out;
 }
 
+mixtura_router_policy policy_to(const RouterPolicy& found, const std::vector<std::uint8_t>& mask) {
+    mixtura_router_policy out = MIXTURA_ROUTER_POLICY_INIT;
+    out.top_k = found.top_k;
+    out.group_count = found.group_count;
+    out.groups_kept = found.groups_kept;
+    out.is_masked_count = mask.size();
+    out.is_masked = mask.empty() ? nullptr : mask.data();
+    out.scoring = static_cast<std::int32_t>(found.scoring);
+    out.group_score = static_cast<std::int32_t>(found.group_score);
+    out.overflow = static_cast<std::int32_t>(found.overflow);
+    out.routed_scale = found.routed_scale;
+    out.temperature = found.temperature;
+    out.renormalise_floor = found.renormalise_floor;
+    out.renormalise_bias = found.renormalise_bias;
+    out.sparsemixer_epsilon = found.sparsemixer_epsilon;
+    out.logit_clamp = found.logit_clamp.value_or(0.0F);
+    out.cumulative_probability = found.cumulative_probability.value_or(0.0F);
+    out.capacity_factor = found.capacity_factor.value_or(0.0F);
+    out.renormalise = found.renormalise;
+    out.renormalise_after_drop = found.renormalise_after_drop;
+    return out;
+}
+
 }  // namespace mixtura::capi
 
 using namespace mixtura::capi;
@@ -123,29 +146,7 @@ void mixtura_router_destroy(mixtura_router* router) noexcept {
 }
 
 mixtura_status mixtura_router_get_policy(const mixtura_router* router, mixtura_router_policy* policy) noexcept {
-    return guard([&] {
-        const mixtura::RouterPolicy& found = of(router).policy();
-        mixtura_router_policy out = MIXTURA_ROUTER_POLICY_INIT;
-        out.top_k = found.top_k;
-        out.group_count = found.group_count;
-        out.groups_kept = found.groups_kept;
-        out.is_masked_count = router->mask.size();
-        out.is_masked = router->mask.empty() ? nullptr : router->mask.data();
-        out.scoring = static_cast<std::int32_t>(found.scoring);
-        out.group_score = static_cast<std::int32_t>(found.group_score);
-        out.overflow = static_cast<std::int32_t>(found.overflow);
-        out.routed_scale = found.routed_scale;
-        out.temperature = found.temperature;
-        out.renormalise_floor = found.renormalise_floor;
-        out.renormalise_bias = found.renormalise_bias;
-        out.sparsemixer_epsilon = found.sparsemixer_epsilon;
-        out.logit_clamp = found.logit_clamp.value_or(0.0F);
-        out.cumulative_probability = found.cumulative_probability.value_or(0.0F);
-        out.capacity_factor = found.capacity_factor.value_or(0.0F);
-        out.renormalise = found.renormalise;
-        out.renormalise_after_drop = found.renormalise_after_drop;
-        give(policy, out, "policy");
-    });
+    return guard([&] { give(policy, policy_to(of(router).policy(), router->mask), "policy"); });
 }
 
 int64_t mixtura_router_expert_count(const mixtura_router* router) noexcept {

@@ -84,13 +84,12 @@ GenerationOptions CompareSide::generation_options() const {
         if (side.temperature) policy.temperature = *side.temperature;
         if (side.logit_clamp) policy.logit_clamp = side.logit_clamp;
         if (side.cumulative_probability) policy.cumulative_probability = side.cumulative_probability;
-        // A mask of another length than E is refused by name.
         if (!side.masked_experts.empty()) policy.is_masked.resize(static_cast<std::size_t>(router.expert_count));
         for (const std::int64_t expert : side.masked_experts) {
             const auto e = static_cast<std::size_t>(expert);
-            if (policy.is_masked.size() <= e) policy.is_masked.resize(e + 1);
-            policy.is_masked[e] = true;
+            if (e < policy.is_masked.size()) policy.is_masked[e] = true;  // others were refused: check_experts()
         }
+        return Status();
     };
     return options;
 }

@@ -22,6 +22,7 @@ import ctypes as C
 import ctypes.util
 import json
 import logging
+import math
 import os
 import pathlib
 import queue
@@ -125,6 +126,7 @@ logits_callback i p z p z z p
 on_logits i l p z p
 on_hidden i l l p z z p
 on_route i l l p p
+change_router i l l p p
 on_piece i p z p p
 on_text i p z p
 """
@@ -140,7 +142,8 @@ model_facts struct_size:z layer_count:l hidden_size:l head_count:l kv_head_count
 tensor_info struct_size:z dtype:i rank:i shape:l*8 file_index:I reserved:I offset_bytes:u size_bytes:u
 memory_forecast struct_size:z weight_bytes:u cache_bytes:u scratch_bytes:u context_tokens:l routed_parameters:u
   multiplied_parameters:u read_bytes:u
-model_options struct_size:z thread_count:i reserved:i on_progress:progress_callback user_data:p
+model_options struct_size:z thread_count:i reserved:i on_progress:progress_callback user_data:p weights:s
+weight_error struct_size:z role:s kind:s parameter_count:u error_sum:d square_sum:d largest:d from:i to:i
 encode_options struct_size:z added_tokens:i add_bos:i
 text_span utf8:p bytes:z is_trusted:B reserved:B*7
 special_tokens struct_size:z bos:i eos:i eot:i eom:i unk:i pad:i sep:i mask:i fim_prefix:i fim_suffix:i fim_middle:i reserved:i
@@ -171,7 +174,7 @@ kv_cache_options struct_size:z layers:p layer_count:z groups:p group_count:z tok
 kv_plane_view offset_bytes:z head_stride_bytes:z row_stride_bytes:z head_count:l size:l dtype:i reserved:i
 kv_view struct_size:z base:p block_stride_bytes:z block_table:p block_count:z first_block:l length_tokens:l plane_count:z
 kv_memory struct_size:z bytes_max:u bytes_held:u bytes_used:u blocks_used:u blocks_shared:u blocks_free:u sequences:u tokens:u
-generation_options struct_size:z context_tokens:l step_tokens:l thread_count:i cache_dtype:i
+generation_options struct_size:z context_tokens:l step_tokens:l thread_count:i cache_dtype:i change_router:change_router user_data:p
 feed_options struct_size:z on_logits:on_logits on_hidden:on_hidden on_route:on_route user_data:p
 request struct_size:z prompt:p prompt_count:z sampling:p stop_tokens:p stop_token_count:z stop_strings:p stop_string_count:z
   tokens_max:l on_piece:on_piece on_route:on_route user_data:p
@@ -223,6 +226,8 @@ model_forecast i s l i *memory_forecast
 model_open i s *model_options P
 model_destroy v p
 model_get_facts i p *model_facts
+model_weight_error_count z p
+model_get_weight_error i p z *weight_error
 model_text i p i p z Z
 model_warnings i p p z Z
 tokenizer_open i s P
@@ -1339,6 +1344,15 @@ class RouterPolicy:
     renormalise: bool = False
     renormalise_after_drop: bool = False
 
+    @classmethod
+    def _of(cls, found: Any) -> RouterPolicy:
+        values = {name: getattr(found, name) for name in cls.__dataclass_fields__}
+        mask = C.string_at(found.is_masked, found.is_masked_count) if found.is_masked_count else None
+        values["is_masked"] = None if mask is None else [bool(one) for one in mask]
+        for name in ("renormalise", "renormalise_after_drop"):
+            values[name] = bool(values[name])
+        return cls(**values)
+
     def _struct(self) -> Any:
         values = dict(vars(self))
         mask = values.pop("is_masked")
@@ -1461,13 +1475,7 @@ class Router(_Handle):
     @property
     def policy(self) -> RouterPolicy:
         with self._use() as pointer:
-            found = _fill("router_policy", "router_get_policy", pointer)
-            values = {name: getattr(found, name) for name in RouterPolicy.__dataclass_fields__}
-            mask = C.string_at(found.is_masked, found.is_masked_count) if found.is_masked_count else None
-            values["is_masked"] = None if mask is None else [bool(one) for one in mask]
-        for name in ("renormalise", "renormalise_after_drop"):
-            values[name] = bool(values[name])
-        return RouterPolicy(**values)
+            return RouterPolicy._of(_fill("router_policy", "router_get_policy", pointer))
 
     def route(self, hidden: Any, policy: RouterPolicy | None = None, padding_mask: Any = None,
               plan: RoutePlan | None = None) -> RoutePlan:
@@ -1727,20 +1735,33 @@ class KVCache(_Handle):
 # ---- Model ---------------------------------------------------------------------------------------------------------------------
 
 
+class WeightError(NamedTuple):
+    """What Model(weights=...) cost one matrix."""
+    role: str  # "layers.3.experts.17.up.weight"
+    kind: str  # "experts.up"
+    from_dtype: str
+    to_dtype: str
+    parameter_count: int
+    relative_error: float  # root of sum (w - w')^2 / sum w^2
+    largest: float         # |w - w'|
+
+
 class Model(_Handle):
     """A checkpoint's weights in memory, with its tokenizer and chat template.  Generations and chats made from it
     outlive it; its routers and experts do not."""
     _destroy = "model_destroy"
 
     def __init__(self, path: str | os.PathLike[str], *, threads: int = 0,
-                 on_progress: Callable[[int, int], bool | None] | None = None) -> None:
-        """on_progress(bytes done, of how many): True cancels (Cancelled)."""
+                 on_progress: Callable[[int, int], bool | None] | None = None, weights: str | None = None) -> None:
+        """on_progress(bytes done, of how many): True cancels (Cancelled).  `weights`: what 16- and 32-bit weights become on the
+        way into memory ("mixed", "q8_0", "experts=q4_k,attention=q6_k"); weight_errors then tells the price."""
         callbacks = _Callbacks()
         # Always there, so that Ctrl-C gets a word in.
         progress = callbacks.wrap("progress_callback", lambda done, total, _: on_progress(done, total) if on_progress else None)
         place = C.c_void_p()
         callbacks.check(_function("model_open")(os.fsencode(path),
-                                                _new("model_options", thread_count=threads, on_progress=progress), C.byref(place)))
+                                                _new("model_options", thread_count=threads, on_progress=progress,
+                                                     weights=None if weights is None else _utf8(weights)), C.byref(place)))
         super().__init__(place.value)
         self._lazy = threading.RLock()
         self._made: dict[str, Any] = {}
@@ -1770,6 +1791,19 @@ class Model(_Handle):
     def warnings(self) -> list[str]:
         with self._use() as pointer:
             return _gather_text("model_warnings", pointer).splitlines()
+
+    @property
+    def weight_errors(self) -> list[WeightError]:
+        errors = []
+        with self._use() as pointer:
+            for index in range(_function("model_weight_error_count")(pointer)):
+                found = _new("weight_error")
+                _do("model_get_weight_error", pointer, index, C.byref(found))
+                relative = math.sqrt(found.error_sum / found.square_sum) if found.square_sum > 0 else 0.0
+                errors.append(WeightError(found.role.decode(), found.kind.decode(),
+                                          *(_function("dtype_name")(getattr(found, end)).decode() for end in ("from", "to")),
+                                          found.parameter_count, relative, found.largest))
+        return errors
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -1869,6 +1903,7 @@ class GenerationMemory(NamedTuple):
 
 
 OnRoute = Callable[[int, int, RouteView], object]
+ChangeRouter = Callable[[int, int, RouterPolicy], Union[RouterPolicy, None]]
 
 
 class _Routes:
@@ -1895,9 +1930,30 @@ def _stops(stop: Iterable[str]) -> tuple[Any, int]:
     return _many("text", texts), len(texts)
 
 
-def _generation_options(context_tokens: int, step_tokens: int, threads: int, cache_dtype: str) -> Any:
-    return _new("generation_options", context_tokens=context_tokens, step_tokens=step_tokens,
-                thread_count=threads, cache_dtype=_dtype(cache_dtype))
+def _change_router(callbacks: _Callbacks, change: ChangeRouter | None, kept: list[Any]) -> Any:
+    """`kept` holds what the library reads when the callback is back."""
+    if change is None:
+        return callbacks.wrap("change_router", None)
+    called: ChangeRouter = change
+
+    def call(layer: int, expert_count: int, address: int, _: Any) -> None:
+        place = _TYPES["router_policy"].from_address(address)
+        policy = called(layer, expert_count, RouterPolicy._of(place))
+        if policy is not None:
+            kept.append(policy._struct())
+            C.memmove(address, C.addressof(kept[-1]), C.sizeof(place))
+
+    return callbacks.wrap("change_router", call)
+
+
+def _make(name: str, model: int, context_tokens: int, step_tokens: int, threads: int, cache_dtype: str,
+          change_router: ChangeRouter | None, arguments: Callable[[Any], tuple[Any, ...]]) -> int | None:
+    """What makes a generation, or something that holds one: arguments(generation_options) are the others of the function."""
+    callbacks, kept, place = _Callbacks(), list[Any](), C.c_void_p()
+    options = _new("generation_options", context_tokens=context_tokens, step_tokens=step_tokens, thread_count=threads,
+                   cache_dtype=_dtype(cache_dtype), change_router=_change_router(callbacks, change_router, kept))
+    callbacks.check(_function(name)(model, *arguments(options), C.byref(place)))
+    return place.value
 
 
 def _expert_load(generation: int, layer: int) -> Counts:
@@ -1943,11 +1999,13 @@ class Generation(_Answering):
     _cancel = "generation_cancel"
 
     def __init__(self, model: Model, *, context_tokens: int = 0, step_tokens: int = 0, threads: int = 0, cache_dtype: str = "f16",
-                 record_routes: bool = False) -> None:
+                 record_routes: bool = False, change_router: ChangeRouter | None = None) -> None:
+        """change_router(layer, expert_count, policy) gets what the checkpoint asks of each mixture layer's router; the policy it
+        returns, if any, is in force instead."""
         facts = model.facts
-        options = _generation_options(context_tokens, step_tokens, threads, cache_dtype)
         with model._use() as pointer:
-            super().__init__(_out("p", "generation_create", pointer, options))
+            super().__init__(_make("generation_create", pointer, context_tokens, step_tokens, threads, cache_dtype, change_router,
+                                   lambda options: (options,)))
         self._routes = _Routes(facts.layer_count, facts.experts_per_token) if record_routes and facts.expert_count else None
         self._layer_count = facts.layer_count
 
@@ -2070,18 +2128,19 @@ class Chat(_Answering):
     def __init__(self, model: Model, messages: Messages = (), *, template: ChatTemplate | None = None,
                  variables: Mapping[str, Any] | None = None,
                  now: str | None = None, tokens_max: int = 0, stop: Iterable[str] = (), context_tokens: int = 0, step_tokens: int = 0,
-                 threads: int = 0, cache_dtype: str = "f16", **sampling: Any) -> None:
-        """`variables` are further variables of the template; `sampling` as in Sampling."""
+                 threads: int = 0, cache_dtype: str = "f16", change_router: ChangeRouter | None = None, **sampling: Any) -> None:
+        """`variables` are further variables of the template; `sampling` as in Sampling, change_router as in Generation."""
         self._callbacks = _Callbacks()
         self._sampling = Sampling(**sampling)._struct(self._callbacks)
         strings, string_count = _stops(stop)
         request = _new("request", sampling=self._sampling, stop_strings=strings, stop_string_count=string_count, tokens_max=tokens_max)
         with contextlib.ExitStack() as stack:
-            options = _new("chat_options", generation=_generation_options(context_tokens, step_tokens, threads, cache_dtype),
-                           request=request,
-                           chat_template=stack.enter_context(template._use()) if template is not None else None,
-                           variables_json=_text(_utf8(json.dumps(dict(variables or {})))), now=None if now is None else _utf8(now))
-            super().__init__(_out("p", "chat_create", stack.enter_context(model._use()), options))
+            layout = stack.enter_context(template._use()) if template is not None else None
+            variables_json = _text(_utf8(json.dumps(dict(variables or {}))))
+            super().__init__(_make("chat_create", stack.enter_context(model._use()), context_tokens, step_tokens, threads, cache_dtype,
+                                   change_router, lambda options: (_new("chat_options", generation=options, request=request,
+                                                                        chat_template=layout, variables_json=variables_json,
+                                                                        now=None if now is None else _utf8(now)),)))
         for message in _messages(messages):
             self.add(message["role"], message["content"])
 
@@ -2157,11 +2216,11 @@ class Batch(_Handle):
     _is_exclusive = True
 
     def __init__(self, model: Model, sequence_count: int, *, context_tokens: int = 0, step_tokens: int = 0,
-                 threads: int = 0, cache_dtype: str = "f16") -> None:
+                 threads: int = 0, cache_dtype: str = "f16", change_router: ChangeRouter | None = None) -> None:
         self._shape = (sequence_count, model.facts.vocabulary_size)
-        options = _generation_options(context_tokens, step_tokens, threads, cache_dtype)
         with model._use() as pointer:
-            super().__init__(_out("p", "x_batch_create", pointer, options, sequence_count))
+            super().__init__(_make("x_batch_create", pointer, context_tokens, step_tokens, threads, cache_dtype, change_router,
+                                   lambda options: (options, sequence_count)))
 
     def step(self, tokens: Tokens, out: Floats | None = None) -> Floats:
         """Appends tokens[s] to sequence s; logits [S, V] in `out` or new."""

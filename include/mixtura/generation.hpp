@@ -23,10 +23,10 @@ struct GenerationOptions {
     std::int64_t step_tokens = 2048;  // most tokens computed at once; takes memory, changes no bit
     OpTimes* op_times = nullptr;      // gets the time of every step added; borrowed for the object's life
     // Called in create() for each mixture layer, ascending, with a copy of the policy that the checkpoint asks for
-    // (router.policy): what it leaves there is in force (another top_k, temperature, mask ...).  create() then fails
-    // with INVALID_ARGUMENT where Router::check refuses it, and with UNSUPPORTED for a capacity, whose choices would
-    // hang on how the tokens are cut into steps.
-    std::function<void(std::int64_t layer, const RouterSpec& router, RouterPolicy& policy)> change_router = {};
+    // (router.policy): what it leaves there is in force (another top_k, temperature, mask ...).  create() fails with
+    // what it answers, unless that is OK; with INVALID_ARGUMENT where Router::check refuses the policy, and with
+    // UNSUPPORTED for a capacity, whose choices would hang on how the tokens are cut into steps.
+    std::function<Status(std::int64_t layer, const RouterSpec& router, RouterPolicy& policy)> change_router = {};
 };
 
 // Flow::stop from any of them: nothing more is told, and the call ends with CALLBACK_STOPPED once the step that runs is

@@ -12,7 +12,7 @@ Result<std::vector<RouterPolicy>> settled_policies(const ModelSpec& spec, const 
         if (!spec.layers[l].mixture) continue;
         const RouterSpec& router = spec.layers[l].mixture->router;
         policies[l] = router.policy;
-        options.change_router(static_cast<std::int64_t>(l), router, policies[l]);
+        MIXTURA_RETURN_IF_ERROR(options.change_router(static_cast<std::int64_t>(l), router, policies[l]));
         if (policies[l].capacity_factor) {
             return error(StatusCode::unsupported, "the router of layer ", l, " is given a capacity of ",
                          *policies[l].capacity_factor,

@@ -77,12 +77,24 @@ FIELD(mixtura_memory_forecast, routed_parameters, 40, 8);
 FIELD(mixtura_memory_forecast, multiplied_parameters, 48, 8);
 FIELD(mixtura_memory_forecast, read_bytes, 56, 8);
 
-SIZE(mixtura_model_options, 32);
+SIZE(mixtura_model_options, 40);
 FIELD(mixtura_model_options, struct_size, 0, 8);
 FIELD(mixtura_model_options, thread_count, 8, 4);
 FIELD(mixtura_model_options, reserved, 12, 4);
 FIELD(mixtura_model_options, on_progress, 16, 8);
 FIELD(mixtura_model_options, user_data, 24, 8);
+FIELD(mixtura_model_options, weights, 32, 8);
+
+SIZE(mixtura_weight_error, 64);
+FIELD(mixtura_weight_error, struct_size, 0, 8);
+FIELD(mixtura_weight_error, role, 8, 8);
+FIELD(mixtura_weight_error, kind, 16, 8);
+FIELD(mixtura_weight_error, parameter_count, 24, 8);
+FIELD(mixtura_weight_error, error_sum, 32, 8);
+FIELD(mixtura_weight_error, square_sum, 40, 8);
+FIELD(mixtura_weight_error, largest, 48, 8);
+FIELD(mixtura_weight_error, from, 56, 4);
+FIELD(mixtura_weight_error, to, 60, 4);
 
 SIZE(mixtura_encode_options, 16);
 FIELD(mixtura_encode_options, struct_size, 0, 8);
@@ -300,12 +312,14 @@ FIELD(mixtura_kv_memory, blocks_free, 48, 8);
 FIELD(mixtura_kv_memory, sequences, 56, 8);
 FIELD(mixtura_kv_memory, tokens, 64, 8);
 
-SIZE(mixtura_generation_options, 32);
+SIZE(mixtura_generation_options, 48);
 FIELD(mixtura_generation_options, struct_size, 0, 8);
 FIELD(mixtura_generation_options, context_tokens, 8, 8);
 FIELD(mixtura_generation_options, step_tokens, 16, 8);
 FIELD(mixtura_generation_options, thread_count, 24, 4);
 FIELD(mixtura_generation_options, cache_dtype, 28, 4);
+FIELD(mixtura_generation_options, change_router, 32, 8);
+FIELD(mixtura_generation_options, user_data, 40, 8);
 
 SIZE(mixtura_feed_options, 40);
 FIELD(mixtura_feed_options, struct_size, 0, 8);
@@ -534,6 +548,10 @@ int main(void) {
     {
         const mixtura_model_options fresh = MIXTURA_MODEL_OPTIONS_INIT;
         expect(fresh.struct_size == sizeof fresh, "MIXTURA_MODEL_OPTIONS_INIT");
+    }
+    {
+        const mixtura_weight_error fresh = MIXTURA_WEIGHT_ERROR_INIT;
+        expect(fresh.struct_size == sizeof fresh, "MIXTURA_WEIGHT_ERROR_INIT");
     }
     {
         const mixtura_encode_options fresh = MIXTURA_ENCODE_OPTIONS_INIT;

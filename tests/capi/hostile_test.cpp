@@ -1,5 +1,6 @@
 // Every exported function with arguments it must refuse: all zeros, each pointer NULL in turn beside otherwise good
 // arguments, and structures of the wrong size.  It survives, says why, and leaves what it was given alone.
+#include <cstddef>
 #include <cstring>
 #include <fstream>
 #include <functional>
@@ -147,6 +148,13 @@ TEST_CASE("A NULL among good arguments is refused by its name, or is one of thos
     const mixtura_model_options model_options = MIXTURA_MODEL_OPTIONS_INIT;
     MIXTURA_EACH_NULL(mixtura_model_open, nullptr, &model_options, &unmade);
     MIXTURA_EACH_NULL(mixtura_model_get_facts, model.get(), &facts);
+    mixtura_model_options small_options = MIXTURA_MODEL_OPTIONS_INIT;
+    small_options.weights = "q8_0";
+    mixtura_model* quantised = nullptr;
+    must(mixtura_model_open(path.c_str(), &small_options, &quantised));
+    const Model owned_quantised(quantised);
+    mixtura_weight_error weight_error = MIXTURA_WEIGHT_ERROR_INIT;
+    MIXTURA_EACH_NULL(mixtura_model_get_weight_error, quantised, 0, &weight_error);
     MIXTURA_EACH_NULL(mixtura_model_text, model.get(), MIXTURA_ABOUT_NAME, text, sizeof text, &needed);
     MIXTURA_EACH_NULL(mixtura_model_warnings, model.get(), text, sizeof text, &needed);
     mixtura_sampling_options sampling = MIXTURA_SAMPLING_OPTIONS_INIT;
@@ -317,9 +325,10 @@ TEST_CASE("A NULL among good arguments is refused by its name, or is one of thos
 
 namespace {
 
-// A structure of option type T as callers of other versions would pass it; `call` gets the pointer.
+// A structure of option type T as callers of other versions would pass it; `call` gets the pointer.  `first`: the size
+// it was first released with.
 template <class T, class Call>
-void each_size(const T& good, const Call& call) {
+void each_size(const T& good, const Call& call, std::size_t first = sizeof(T)) {
     alignas(T) unsigned char room[sizeof(T) + 64] = {};
     auto* given = reinterpret_cast<T*>(room);
     const auto with_size = [&](std::size_t size) {
@@ -328,8 +337,9 @@ void each_size(const T& good, const Call& call) {
         std::memcpy(room, &size, sizeof size);
         return given;
     };
-    for (const std::size_t small : {std::size_t{0}, std::size_t{1}, sizeof(T) - 1})
+    for (const std::size_t small : {std::size_t{0}, std::size_t{1}, first - 1})
         CHECK(call(with_size(small)) == MIXTURA_INVALID_ARGUMENT);
+    CHECK(call(with_size(first)) == MIXTURA_OK);
     CHECK(call(with_size(sizeof(T))) == MIXTURA_OK);
     CHECK(call(with_size(sizeof room)) == MIXTURA_OK);
     with_size(sizeof room);
@@ -374,19 +384,24 @@ TEST_CASE("Structures smaller than the first, or larger with something unknown i
     const Generation generation = make_generation(model.get());
     const auto tokens = reference_tokens();
     const std::string path = tiny_model();
-    each_size<mixtura_model_options>(MIXTURA_MODEL_OPTIONS_INIT, [&](const mixtura_model_options* options) {
-        mixtura_model* made = nullptr;
-        const mixtura_status status = mixtura_model_open(path.c_str(), options, &made);
-        mixtura_model_destroy(made);
-        return status;
-    });
+    each_size<mixtura_model_options>(
+        MIXTURA_MODEL_OPTIONS_INIT,
+        [&](const mixtura_model_options* options) {
+            mixtura_model* made = nullptr;
+            const mixtura_status status = mixtura_model_open(path.c_str(), options, &made);
+            mixtura_model_destroy(made);
+            return status;
+        },
+        offsetof(mixtura_model_options, weights));
     each_size<mixtura_generation_options>(
-        MIXTURA_GENERATION_OPTIONS_INIT, [&](const mixtura_generation_options* options) {
+        MIXTURA_GENERATION_OPTIONS_INIT,
+        [&](const mixtura_generation_options* options) {
             mixtura_generation* made = nullptr;
             const mixtura_status status = mixtura_generation_create(model.get(), options, &made);
             mixtura_generation_destroy(made);
             return status;
-        });
+        },
+        offsetof(mixtura_generation_options, change_router));
     each_size<mixtura_feed_options>(MIXTURA_FEED_OPTIONS_INIT, [&](const mixtura_feed_options* options) {
         return mixtura_generation_feed(generation.get(), tokens.data(), 1, options);
     });

@@ -402,9 +402,26 @@ typedef struct mixtura_model_options {
     int32_t reserved;                      /**< 0 */
     mixtura_progress_callback on_progress; /**< or NULL */
     void *user_data;                       /**< of on_progress */
+    const char *weights;                   /**< what 16- and 32-bit weights become: "mixed", "q8_0", or by role as in
+                                                "experts=q4_k,attention=q6_k"; NULL: as the file has them */
 } mixtura_model_options;
 /** Starts a mixtura_model_options. */
-#define MIXTURA_MODEL_OPTIONS_INIT {sizeof(mixtura_model_options), 0, 0, NULL, NULL}
+#define MIXTURA_MODEL_OPTIONS_INIT {sizeof(mixtura_model_options), 0, 0, NULL, NULL, NULL}
+
+/** What mixtura_model_options.weights cost one matrix.  The relative error is the root of error_sum / square_sum. */
+typedef struct mixtura_weight_error {
+    size_t struct_size;       /**< sizeof this */
+    const char *role;         /**< "layers.3.experts.17.up.weight"; lent by the model */
+    const char *kind;         /**< "experts.up"; lent by the model */
+    uint64_t parameter_count; /**< numbers in it */
+    double error_sum;         /**< sum of (w - w')^2 */
+    double square_sum;        /**< sum of w^2 */
+    double largest;           /**< largest |w - w'| */
+    int32_t from;             /**< MIXTURA_DTYPE_… in the file */
+    int32_t to;               /**< MIXTURA_DTYPE_… in memory */
+} mixtura_weight_error;
+/** Starts a mixtura_weight_error. */
+#define MIXTURA_WEIGHT_ERROR_INIT {sizeof(mixtura_weight_error), NULL, NULL, 0, 0.0, 0.0, 0.0, 0, 0}
 
 /** Opens what mixtura_checkpoint_open() opens and loads its weights.  Errors: as there; UNKNOWN_ARCHITECTURE;
  * UNSUPPORTED; OUT_OF_HOST_MEMORY; CANCELLED.  Blocks on the disk.  Threads: any-thread.  Since: 0.1 */
@@ -416,6 +433,11 @@ MIXTURA_API void mixtura_model_destroy(mixtura_model *model) MIXTURA_NOEXCEPT;
 /** Sizes.  Threads: any-thread.  Since: 0.1 */
 MIXTURA_API MIXTURA_MUST_USE mixtura_status mixtura_model_get_facts(const mixtura_model *model, mixtura_model_facts *facts)
     MIXTURA_NOEXCEPT;
+/** Matrices that mixtura_model_options.weights changed; 0 for NULL.  Threads: any-thread.  Since: 0.1 */
+MIXTURA_API size_t mixtura_model_weight_error_count(const mixtura_model *model) MIXTURA_NOEXCEPT;
+/** One of them, in layer order.  OUT_OF_RANGE.  Threads: any-thread.  Since: 0.1 */
+MIXTURA_API MIXTURA_MUST_USE mixtura_status mixtura_model_get_weight_error(const mixtura_model *model, size_t index,
+                                                                          mixtura_weight_error *error) MIXTURA_NOEXCEPT;
 /** A text; `about` is MIXTURA_ABOUT_….  Threads: any-thread.  Since: 0.1 */
 MIXTURA_API MIXTURA_MUST_USE mixtura_status mixtura_model_text(const mixtura_model *model, int32_t about, char *text,
                                                               size_t capacity, size_t *needed) MIXTURA_NOEXCEPT;
@@ -1068,16 +1090,24 @@ MIXTURA_API MIXTURA_MUST_USE mixtura_status mixtura_kv_cache_import(mixtura_kv_c
  * bit for bit, however they are fed. */
 typedef struct mixtura_generation mixtura_generation;
 
+/** Told, while a generation is made, what the checkpoint asks of the router of mixture layer `layer`, ascending: what it
+ * leaves in `policy` is in force for that generation.  A mask that it points to is read as soon as it is back.  Other than
+ * 0: the call that makes the generation ends with CALLBACK_STOPPED.  A capacity is UNSUPPORTED there: what fits would hang
+ * on how the tokens are cut into steps. */
+typedef int (*mixtura_change_router)(int64_t layer, int64_t expert_count, mixtura_router_policy *policy, void *user_data);
+
 /** How to make one. */
 typedef struct mixtura_generation_options {
-    size_t struct_size;     /**< sizeof this */
-    int64_t context_tokens; /**< longest sequence; 0: the model's own context */
-    int64_t step_tokens;    /**< most tokens computed at once; takes memory, changes no bit; 0: 2048 */
-    int32_t thread_count;   /**< 0: as many as may be kept busy */
-    int32_t cache_dtype;    /**< of keys and values: f32, f16 or bf16; 0: f16 */
+    size_t struct_size;                  /**< sizeof this */
+    int64_t context_tokens;              /**< longest sequence; 0: the model's own context */
+    int64_t step_tokens;                 /**< most tokens computed at once; takes memory, changes no bit; 0: 2048 */
+    int32_t thread_count;                /**< 0: as many as may be kept busy */
+    int32_t cache_dtype;                 /**< of keys and values: f32, f16 or bf16; 0: f16 */
+    mixtura_change_router change_router; /**< or NULL: the checkpoint's own policies */
+    void *user_data;                     /**< of change_router */
 } mixtura_generation_options;
 /** Starts a mixtura_generation_options. */
-#define MIXTURA_GENERATION_OPTIONS_INIT {sizeof(mixtura_generation_options), 0, 0, 0, 0}
+#define MIXTURA_GENERATION_OPTIONS_INIT {sizeof(mixtura_generation_options), 0, 0, 0, 0, NULL, NULL}
 
 /** Takes the logits [V] of the token at `position`; lent for the call, on the calling thread.  Other than 0 from this and
  * the next two: nothing more is told, and the feed ends with CALLBACK_STOPPED once the step that runs is done. */

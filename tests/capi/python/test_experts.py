@@ -1,4 +1,5 @@
 """Routers, experts and caches against numpy in float64."""
+import dataclasses
 import gc
 import unittest
 import weakref
@@ -151,6 +152,39 @@ class Experts(unittest.TestCase):
             with self.assertRaises(mx.BadState):
                 router.policy
             self.assertEqual(model.router(1).expert_count, 16)  # only the borrower ended
+
+    def test_a_host_may_change_the_routers_of_a_generation(self):
+        with mx.Model(MODELS / "qwen3-moe") as model:
+            asked = []
+
+            def change(layer, expert_count, policy):
+                asked.append((layer, expert_count, policy.top_k))
+                if layer < 2:
+                    return dataclasses.replace(policy, top_k=1, is_masked=[expert == 3 for expert in range(expert_count)])
+
+            routes = {}
+            with mx.Generation(model, context_tokens=64, change_router=change) as generation:
+                generation.feed([1, 2, 3, 4], on_route=lambda _, layer, view: routes.update({layer: view.expert_ids.copy()}))
+            self.assertEqual(asked, [(0, 16, 4), (1, 16, 4), (2, 16, 4)])
+            self.assertEqual([routes[layer].shape[1] for layer in range(3)], [1, 1, 4])
+            self.assertNotIn(3, routes[0])
+            with mx.Batch(model, 2, context_tokens=64, change_router=change) as batch:
+                batch.step([1, 2])
+            with self.assertRaisesRegex(mx.InvalidArgument, "layer 0.*top_k is 17"):
+                mx.Generation(model, change_router=lambda _, __, policy: dataclasses.replace(policy, top_k=17))
+            with self.assertRaises(ZeroDivisionError):
+                mx.Generation(model, change_router=lambda *_: 1 / 0)
+
+    def test_weights_are_quantised_by_role_on_the_way_in(self):
+        with mx.Model(MODELS / "qwen3-moe") as model, mx.Model(MODELS / "qwen3-moe", weights="experts=q4_0,experts.up=q8_0") as smaller:
+            self.assertEqual(model.weight_errors, [])
+            self.assertLess(smaller.facts.weight_bytes, model.facts.weight_bytes)
+            self.assertEqual(len(smaller.weight_errors), 3 * 16 * 3)
+            first = smaller.weight_errors[0]
+            self.assertEqual(first[:5], ("layers.0.experts.0.gate.weight", "experts.gate", "bf16", "q4_0", 64 * 32))
+            self.assertTrue(0.05 < first.relative_error < 0.12, first)
+        with self.assertRaisesRegex(mx.InvalidArgument, "router stay"):
+            mx.Model(MODELS / "qwen3-moe", weights="router=q8_0")
 
     def test_a_cache_keeps_rows_and_lends_its_blocks(self):
         rng = np.random.default_rng(7)

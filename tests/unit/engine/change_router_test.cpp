@@ -58,6 +58,7 @@ TEST_CASE("a policy that is left alone changes no bit", "[engine][short]") {
         layers.push_back(layer);
         CHECK(policy.top_k == router.policy.top_k);
         CHECK(router.expert_count == 16);
+        return Status();
     };
     CHECK(same_bits(feed(model, look), feed(model, {})));
     CHECK(layers == std::vector<std::int64_t>{0, 1, 2});
@@ -69,6 +70,7 @@ TEST_CASE("tokens go where the host's policy sends them, however they are cut in
         policy.top_k = layer == 1 ? 3 : 1;
         policy.is_masked.assign(static_cast<std::size_t>(router.expert_count), false);
         policy.is_masked[5] = true;
+        return Status();
     };
     std::vector<RoutePlan> plans;
     const std::vector<float> whole = feed(model, change, &plans);
@@ -92,7 +94,11 @@ TEST_CASE("more experts than the checkpoint asks for have room", "[engine][short
     const Model model = open();
     std::vector<RoutePlan> plans;
     feed(
-        model, [](std::int64_t, const RouterSpec& router, RouterPolicy& policy) { policy.top_k = router.expert_count; },
+        model,
+        [](std::int64_t, const RouterSpec& router, RouterPolicy& policy) {
+            policy.top_k = router.expert_count;
+            return Status();
+        },
         &plans);
     REQUIRE(plans.size() == 3);
     CHECK(plans[0].offsets.back() == static_cast<std::int64_t>(kTokens.size()) * 16);
@@ -108,12 +114,20 @@ TEST_CASE("a policy that cannot be kept is refused with its layer", "[engine][sh
     };
     const Status many = refused([](std::int64_t layer, const RouterSpec&, RouterPolicy& policy) {
         if (layer == 2) policy.top_k = 17;
+        return Status();
     });
     CHECK(many.code() == StatusCode::invalid_argument);
     CHECK(many.message() ==
           "the router of layer 2: router policy: top_k is 17, expected 1 to 16, the number of experts");
-    const Status capacity =
-        refused([](std::int64_t, const RouterSpec&, RouterPolicy& policy) { policy.capacity_factor = 1.5F; });
+    const Status capacity = refused([](std::int64_t, const RouterSpec&, RouterPolicy& policy) {
+        policy.capacity_factor = 1.5F;
+        return Status();
+    });
+    const Status own = refused([](std::int64_t layer, const RouterSpec&, RouterPolicy&) {
+        return layer == 1 ? Status(StatusCode::bad_state, "not today") : Status();
+    });
+    CHECK(own.code() == StatusCode::bad_state);
+    CHECK(own.message() == "not today");
     CHECK(capacity.code() == StatusCode::unsupported);
     CHECK(capacity.message().find("the router of layer 0 is given a capacity of 1.5") == 0);
 }

@@ -80,7 +80,7 @@ TEST_CASE("a side is a list of settings, a file or the default", "[examples][sho
     router.expert_count = 20;
     RouterPolicy policy;
     policy.top_k = 7;
-    parse_side("without=3", "model")->generation_options().change_router(0, router, policy);
+    CHECK(parse_side("without=3", "model")->generation_options().change_router(0, router, policy).is_ok());
     CHECK(policy.top_k == 7);
     CHECK(policy.temperature == 1.0F);
     REQUIRE(policy.is_masked.size() == 20);
