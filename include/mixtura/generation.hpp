@@ -17,8 +17,11 @@
 namespace mixtura {
 
 struct GenerationOptions {
-    int thread_count = 0;             // 0: as many as this process may keep busy
-    std::int64_t context_tokens = 0;  // longest sequence; 0: the model's own context
+    int thread_count = 0;  // 0: as many as this process may keep busy
+    // Longest sequence; 0: the model's own context.  Rotary scalings that hang on the length (LongRoPE, dynamic NTK)
+    // are settled by this number and not by how long a sequence is, so a model trained on 4096 tokens and stretched to
+    // more by LongRoPE rotates as trained only where this is at most 4096.
+    std::int64_t context_tokens = 0;
     DType cache_dtype = DType::f16;   // of keys and values: f32, f16 or bf16
     std::int64_t step_tokens = 2048;  // most tokens computed at once; takes memory, changes no bit
     OpTimes* op_times = nullptr;      // gets the time of every step added; borrowed for the object's life

@@ -29,7 +29,7 @@ Status Batch::State::open_sequences(std::int64_t count) {
     std::vector<StepSequence> fresh;
     for (std::int64_t s = 0; s < count; ++s) {
         MIXTURA_ASSIGN_OR_RETURN(const SequenceId sequence, cache.create_sequence());
-        fresh.push_back({sequence, s, 1, 0});
+        fresh.push_back({sequence, s, 1, 0, options.context_tokens});
     }
     for (const StepSequence& old : sequences) MIXTURA_RETURN_IF_ERROR(cache.free_sequence(old.sequence));
     sequences = std::move(fresh);

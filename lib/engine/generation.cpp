@@ -98,7 +98,7 @@ Status Generation::State::feed_step(std::span<const TokenId> part, bool is_last,
     const ModelSpec& spec = model.state()->core->spec;
     MIXTURA_ASSIGN_OR_RETURN(const std::int64_t position,
                              cache.append(sequence, static_cast<std::int64_t>(part.size())));
-    const StepSequence row{sequence, 0, static_cast<std::int64_t>(part.size()), position};
+    const StepSequence row{sequence, 0, static_cast<std::int64_t>(part.size()), position, options.context_tokens};
     std::vector<std::int64_t> wanted;
     for (std::int64_t i = feed.on_logits ? 0 : row.row_count - 1; i < row.row_count && (feed.on_logits || is_last); ++i)
         wanted.push_back(i);

@@ -126,10 +126,12 @@ Result<std::shared_ptr<const ModelCore>> ModelCore::load(const std::string& path
                 {bindings[i].role, plain_role(bindings[i].role), from, to, parameters, error_sum, square_sum, largest});
     }
     core->nodes = memory_of_nodes(placement.topology, core->store.node_bytes());
+    const auto divide = [](std::vector<float>& frequencies, const float* factors) {
+        for (std::size_t i = 0; factors != nullptr && i < frequencies.size(); ++i) frequencies[i] /= factors[i];
+    };
     for (std::size_t i = 0; i < core->spec.ropes.size(); ++i) {
-        const float* factors = core->weights.rope_factors[i];
-        if (factors == nullptr) continue;
-        for (float& frequency : core->spec.ropes[i].inverse_frequencies) frequency /= *factors++;
+        divide(core->spec.ropes[i].inverse_frequencies, core->weights.rope_factors[i].usual);
+        divide(core->spec.ropes[i].long_frequencies, core->weights.rope_factors[i].of_long);
     }
     return std::shared_ptr<const ModelCore>(std::move(core));
 }

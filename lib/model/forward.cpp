@@ -158,6 +158,7 @@ Result<ForwardPass> ForwardPass::create(std::shared_ptr<const ModelCore> core, s
         }
         s.blocks = reinterpret_cast<ActivationBlock*>(next);
         pass.positions_.resize(static_cast<std::size_t>(rows_max));
+        pass.frequencies_.resize(static_cast<std::size_t>(w.pairs));
         pass.bad_rows_.resize(static_cast<std::size_t>(rows_max));
         for (std::size_t l = 0; l < spec.layers.size(); ++l) {
             const LayerSpec& layer = spec.layers[l];

@@ -23,6 +23,9 @@ struct StepSequence {
     std::int64_t first_row = 0;
     std::int64_t row_count = 0;
     std::int64_t first_position = 0;
+    // How long the sequence may become, said when it began and the same in each of its steps; 0: the model's own
+    // context.  Only length-dependent rotary scalings read it.
+    std::int64_t limit_tokens = 0;
 };
 
 // A sequence whose hidden state stopped being finite: where it was seen first.
@@ -100,6 +103,7 @@ class ForwardPass {
     MixtureScratch mixture_scratch_;
     RoutePlan plan_;
     std::vector<std::int32_t> positions_;
+    std::vector<float> frequencies_;  // room for one sequence's own
     std::vector<unsigned char> bad_rows_;
     std::vector<RouterPolicy> policies_;      // [L]; empty: the spec's
     std::vector<std::vector<float>> slopes_;  // per layer: ALiBi, [query heads]

@@ -10,6 +10,7 @@
 #include "kernels/rope.hpp"
 #include "kernels/rows.hpp"
 #include "model/forward.hpp"
+#include "model/rope_of_sequence.hpp"
 
 namespace mixtura {
 namespace {
@@ -53,9 +54,19 @@ void clip_rows(ParallelFor& threads, float* x, std::int64_t rows, std::int64_t w
 }  // namespace
 
 void ForwardPass::rotations(const RopeSpec& rope, const Step& step, ParallelFor& threads) noexcept {
-    rope_table(threads, positions_.data(), static_cast<std::int64_t>(step.tokens.size()),
-               rope.inverse_frequencies.data(), static_cast<std::int64_t>(rope.inverse_frequencies.size()),
-               rope.magnitude, scratch_.cosines, scratch_.sines);
+    const auto pairs = static_cast<std::int64_t>(rope.inverse_frequencies.size());
+    const auto fill = [&](std::int64_t first_row, std::int64_t rows, const SequenceRope& own) noexcept {
+        rope_table(threads, positions_.data() + first_row, rows, own.frequencies, pairs, own.magnitude,
+                   scratch_.cosines + first_row * pairs, scratch_.sines + first_row * pairs);
+    };
+    if (rope.original_tokens == 0) {
+        fill(0, static_cast<std::int64_t>(step.tokens.size()), {rope.inverse_frequencies.data(), rope.magnitude});
+        return;
+    }
+    for (const StepSequence& part : step.sequences) {
+        const std::int64_t limit = part.limit_tokens > 0 ? part.limit_tokens : core_->spec.context_tokens;
+        fill(part.first_row, part.row_count, rope_of_sequence(rope, limit, frequencies_));
+    }
 }
 
 void ForwardPass::rotate(const RopeSpec& rope, float* x, std::int64_t rows, std::int64_t row_stride, std::int64_t heads,

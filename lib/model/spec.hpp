@@ -21,13 +21,21 @@ struct NormSpec {
     float epsilon = 0.0F;
 };
 
-// Rotary embedding, its scaling folded into frequencies and magnitude (fixed per model, or per sequence where a scaling
-// hangs on the length).
+// Rotary embedding, its scaling folded into frequencies and magnitude.  A scaling that hangs on the length of a
+// sequence takes the limit it was admitted with (StepSequence::limit_tokens), never the length it has now: what is
+// cached of its first tokens stays right when more come, and nothing hangs on chunks.
 struct RopeSpec {
     RopePairing pairing = RopePairing::half;
     std::vector<float> inverse_frequencies = {};  // [rotated width / 2]
     float magnitude = 1.0F;                       // multiplies cosines and sines (YaRN's attention factor)
     WeightSource factors = {};                    // GGUF's rope_freqs: divides the frequencies, read at load
+
+    std::int64_t original_tokens = 0;          // a sequence admitted for more has what follows; 0: none has
+    std::vector<float> long_frequencies = {};  // LongRoPE's other set; empty: dynamic NTK
+    float long_magnitude = 1.0F;
+    WeightSource long_factors = {};  // as factors, for long_frequencies
+    float theta = 0.0F;              // dynamic NTK: the base, which grows with the limit
+    float ntk_factor = 1.0F;
 };
 
 enum class PositionKind {

@@ -152,8 +152,10 @@ std::vector<WeightBinding> bind_weights(const ModelSpec& spec, const WeightMap& 
     binder.norm("final_norm", spec.final_norm, map.final_norm, hidden, weights.final_norm);
     if (!weights.is_tied) binder.linear("head", map.head, spec.vocabulary_size, hidden, weights.head);
     for (std::size_t i = 0; i < spec.ropes.size(); ++i) {
-        binder.vector(text("rope.", i, ".factors"), spec.ropes[i].factors,
-                      static_cast<std::int64_t>(spec.ropes[i].inverse_frequencies.size()), weights.rope_factors[i]);
+        const auto pairs = static_cast<std::int64_t>(spec.ropes[i].inverse_frequencies.size());
+        binder.vector(text("rope.", i, ".factors"), spec.ropes[i].factors, pairs, weights.rope_factors[i].usual);
+        binder.vector(text("rope.", i, ".long_factors"), spec.ropes[i].long_factors, pairs,
+                      weights.rope_factors[i].of_long);
     }
     return binder.take();
 }

@@ -41,6 +41,10 @@ struct LayerWeights {
     MixtureView mixture() const noexcept { return {experts, shared, shared_gate}; }
 };
 
+struct RopeFactors {
+    const float *usual = nullptr, *of_long = nullptr;  // [rotated width / 2]; nullptr: none
+};
+
 struct ModelWeights {
     PackedMatrix token_embedding;     // [V, H] in file rows; tied: the head's panels
     PackedMatrix position_embedding;  // [positions, H] in file rows; no data: none
@@ -48,7 +52,7 @@ struct ModelWeights {
     Norm embedding_norm, final_norm;
     Linear head;
     std::vector<LayerWeights> layers;
-    std::vector<const float*> rope_factors;  // per ModelSpec::ropes; nullptr: none
+    std::vector<RopeFactors> rope_factors;  // per ModelSpec::ropes
 };
 
 // Everything `map` names, with the shapes `spec` asks for; the views in `weights` are filled when the bindings are

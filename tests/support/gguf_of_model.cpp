@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -160,6 +161,7 @@ class Conversion {
         } else if (family_ == "phimoe") {
             count("rope.dimension_count", number("hidden_size") / number("num_attention_heads"));
             count("attention.sliding_window", config_["sliding_window"].is_null() ? 0 : number("sliding_window"));
+            longrope_keys();
         } else if (family_ == "gpt_oss") {
             count_of("attention.sliding_window", {"sliding_window"});
             count_of("expert_feed_forward_length", {"intermediate_size"});
@@ -185,6 +187,23 @@ class Conversion {
             count("expert_shared_count", 1);
         } else if (family_ == "deepseek_v2") {
             deepseek_keys();
+        }
+    }
+
+    // One magnitude computed from the stretch, and the two sets of divisors as tensors.
+    void longrope_keys() {
+        const nlohmann::json& rope = config_.at("rope_parameters");
+        if (rope.at("rope_type") != "longrope") return;
+        const auto original = rope.at("original_max_position_embeddings").get<double>();
+        const double stretch = static_cast<double>(number("max_position_embeddings")) / original;
+        count("rope.scaling.original_context_length", static_cast<std::int64_t>(original));
+        key("rope.scaling.attn_factor", static_cast<float>(std::sqrt(1.0 + std::log(stretch) / std::log(original))));
+        for (const std::string length : {"long", "short"}) {
+            const auto factors = rope.at(length + "_factor").get<std::vector<float>>();
+            std::string bytes;
+            for (const float factor : factors) bytes += bytes_of(factor);
+            file_.tensor("rope_factors_" + length + ".weight", DType::f32, {static_cast<std::int64_t>(factors.size())},
+                         bytes);
         }
     }
 

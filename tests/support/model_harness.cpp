@@ -156,7 +156,8 @@ FeedResult feed(const std::shared_ptr<const ModelCore>& core, const std::vector<
             if (part == 0) continue;
             const std::int64_t position = must(cache.append(rider.sequence, static_cast<std::int64_t>(part)));
             sequences.push_back({rider.sequence, static_cast<std::int64_t>(step_tokens.size()),
-                                 static_cast<std::int64_t>(part), position});
+                                 static_cast<std::int64_t>(part), position,
+                                 static_cast<std::int64_t>(rider.tokens.size())});
             if (r == watched) {
                 first = step_tokens.size();
                 count = part;

@@ -35,6 +35,7 @@ struct FeedResult {
     std::map<std::int64_t, std::vector<float>> weights;
     std::int64_t choices = 0;  // K
 };
+// Each sequence is admitted for as many tokens as it gets: what the owners' code takes a length-dependent scaling from.
 FeedResult feed(const std::shared_ptr<const ModelCore>& core, const std::vector<TokenId>& tokens, const FeedPlan& plan);
 // Every logit, hidden state and route, bit for bit.
 bool is_equal(const FeedResult& a, const FeedResult& b);

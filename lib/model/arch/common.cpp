@@ -41,14 +41,7 @@ LlamaBase read_llama_base(ConfigReader& reader, const WeightIndex& index, const 
     if (!options.rotated_width.hub.empty()) rotated = reader.integer({options.rotated_width.hub, ""}, rotated);
     rotated = reader.integer({"", "rope.dimension_count"}, rotated);
     spec.ropes.push_back(read_rope(reader, rotated, options.rope));
-    if (reader.is_gguf()) spec.ropes[0].factors = TensorNames{index}.tensor("rope_freqs.weight");
-    // Such files state no scaling type: the tensors say it alone.
-    if (reader.is_gguf() && index.find("rope_factors_long.weight") != nullptr) {
-        reader.fail(error(StatusCode::unsupported,
-                          "the rope scaling 'longrope' (tensor 'rope_factors_long.weight') is "
-                          "not known for ",
-                          facts.architecture, ", expected default, linear, llama3 or yarn"));
-    }
+    read_gguf_rope_factors(reader, index, spec.ropes[0]);
 
     reader.ignore({"num_hidden_layers"});
     base.layer_count = facts.layer_count;

@@ -14,12 +14,14 @@
 namespace mixtura {
 
 // Rotary embedding of the first `rotated_width` elements of a head as the configuration states it: default, linear,
-// llama3, yarn.  Another scaling is refused by name.
+// llama3, yarn, longrope, dynamic.  Another scaling is refused by name.
 struct RopeOptions {
     RopePairing pairing = RopePairing::half;
     bool is_yarn_truncated = true;  // where the configuration does not say (GGUF): corrections at whole dimensions
 };
 RopeSpec read_rope(ConfigReader& reader, std::int64_t rotated_width, const RopeOptions& options);
+// What GGUF keeps of a scaling in tensors: one set of divisors, or LongRoPE's two.
+void read_gguf_rope_factors(ConfigReader& reader, const WeightIndex& index, RopeSpec& rope);
 
 // 1 / theta^(2i / rotated_width) in f32, as the owners' code rounds it; an even width and a positive theta, else empty.
 std::vector<float> plain_frequencies(double theta, std::int64_t rotated_width);

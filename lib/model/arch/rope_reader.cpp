@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "kernels/math.hpp"
 #include "model/arch/common.hpp"
+#include "model/rope_of_sequence.hpp"
 
 namespace mixtura {
 namespace {
@@ -98,6 +99,59 @@ std::string rope_type(ConfigReader& reader) {
     return reader.string({"rope_parameters.rope_type", "rope.scaling.type"}, "default");
 }
 
+// LongRoPE's frequencies: the plain ones, each divided by its own number.
+std::vector<float> divided_by_list(ConfigReader& reader, std::string_view key, std::vector<float> frequencies) {
+    const auto list = reader.value({key, ""});
+    std::size_t count = 0;
+    if (list && list->is_array()) {
+        for (const JsonValue element : list->elements()) {
+            const auto factor = static_cast<float>(element.as_real().value_or(0.0));
+            if (!(factor > 0) || count == frequencies.size()) break;
+            frequencies[count++] /= factor;
+        }
+    }
+    if (count < frequencies.size() || list->size() != count) {
+        reader.fail(error(StatusCode::corrupt_file, "the configuration's ", quoted(key), " is no list of ",
+                          frequencies.size(), " positive numbers, one for each pair that is rotated"));
+    }
+    return frequencies;
+}
+
+// LongRoPE: a set of divisors for sequences within the original context and one for longer ones.  Sources: Ding et al.
+// 2024 (arXiv 2402.13753); transformers, modeling_rope_utils, _compute_longrope_parameters; the magnitudes of
+// Phi-3.5-MoE (short_mscale, long_mscale) from its owners' configuration.
+void scale_longrope(ConfigReader& reader, RopeSpec& rope) {
+    const std::int64_t context = reader.integer({"max_position_embeddings", ""});
+    const std::int64_t original = reader.integer({"rope_parameters.original_max_position_embeddings", ""},
+                                                 reader.integer({"original_max_position_embeddings", ""}, context));
+    if (original < 2) {
+        reader.fail(error(StatusCode::corrupt_file, "the configuration's 'original_max_position_embeddings' is ",
+                          original, ", expected at least 2"));
+        return;
+    }
+    rope.original_tokens = original;
+    rope.long_frequencies = divided_by_list(reader, "rope_parameters.long_factor", rope.inverse_frequencies);
+    rope.inverse_frequencies =
+        divided_by_list(reader, "rope_parameters.short_factor", std::move(rope.inverse_frequencies));
+    const double stretch =
+        reader.real({"rope_parameters.factor", ""}, static_cast<double>(context) / static_cast<double>(original));
+    const double computed =
+        stretch > 1.0 ? std::sqrt(1.0 + log_f64(stretch) / log_f64(static_cast<double>(original))) : 1.0;
+    const double magnitude = reader.real({"rope_parameters.attention_factor", ""}, computed);
+    rope.magnitude = static_cast<float>(reader.real({"rope_parameters.short_mscale", ""}, magnitude));
+    rope.long_magnitude = static_cast<float>(reader.real({"rope_parameters.long_mscale", ""}, magnitude));
+}
+
+void scale_dynamic(ConfigReader& reader, double theta, RopeSpec& rope) {
+    rope.original_tokens = reader.integer({"max_position_embeddings", ""});
+    rope.theta = static_cast<float>(theta);
+    rope.ntk_factor = static_cast<float>(reader.real({"rope_parameters.factor", ""}));
+    if (rope.original_tokens >= 1 && rope.ntk_factor >= 1.0F && rope.inverse_frequencies.size() >= 2) return;
+    reader.fail(error(StatusCode::corrupt_file,
+                      "the configuration's 'rope_parameters' of type dynamic need factor >= 1, "
+                      "max_position_embeddings >= 1 and at least 4 rotated elements"));
+}
+
 }  // namespace
 
 float yarn_score_factor(ConfigReader& reader) {
@@ -110,12 +164,9 @@ float yarn_score_factor(ConfigReader& reader) {
 
 std::vector<float> plain_frequencies(double theta, std::int64_t rotated_width) {
     constexpr std::int64_t kWidthMax = 65536;
-    std::vector<float> frequencies;
-    if (rotated_width < 2 || rotated_width % 2 != 0 || rotated_width > kWidthMax || !(theta > 0)) return frequencies;
-    for (std::int64_t i = 0; i < rotated_width / 2; ++i) {
-        const float exponent = static_cast<float>(2 * i) / static_cast<float>(rotated_width);
-        frequencies.push_back(1.0F / pow_f32(static_cast<float>(theta), exponent));
-    }
+    if (rotated_width < 2 || rotated_width % 2 != 0 || rotated_width > kWidthMax || !(theta > 0)) return {};
+    std::vector<float> frequencies(static_cast<std::size_t>(rotated_width / 2));
+    fill_plain_frequencies(static_cast<float>(theta), frequencies);
     return frequencies;
 }
 
@@ -137,11 +188,29 @@ RopeSpec read_rope(ConfigReader& reader, std::int64_t rotated_width, const RopeO
         scale_llama3(reader, rope.inverse_frequencies);
     } else if (type == "yarn") {
         scale_yarn(reader, theta, options, rope);
-    } else if (type != "default" && type != "none") {
+    } else if (type == "longrope" && !reader.is_gguf()) {
+        scale_longrope(reader, rope);
+    } else if (type == "dynamic" && !reader.is_gguf()) {
+        scale_dynamic(reader, theta, rope);
+    } else if (type != "default" && type != "none" && type != "longrope") {
         reader.fail(error(StatusCode::unsupported, "the rope scaling ", quoted(type), " is not known for ",
-                          reader.facts().architecture, ", expected default, linear, llama3 or yarn"));
+                          reader.facts().architecture,
+                          ", expected default, linear, llama3, yarn, longrope or dynamic"));
     }
     return rope;
+}
+
+void read_gguf_rope_factors(ConfigReader& reader, const WeightIndex& index, RopeSpec& rope) {
+    if (!reader.is_gguf()) return;
+    rope.factors = TensorNames{index}.tensor("rope_freqs.weight");
+    // Some files of LongRoPE state the type, others have the tensors alone.
+    if (rope_type(reader) != "longrope" && index.find("rope_factors_long.weight") == nullptr) return;
+    rope.factors.tensor = "rope_factors_short.weight";
+    rope.long_factors.tensor = "rope_factors_long.weight";
+    rope.long_frequencies = rope.inverse_frequencies;
+    rope.original_tokens =
+        reader.integer({"", "rope.scaling.original_context_length"}, reader.integer({"", "context_length"}));
+    rope.magnitude = rope.long_magnitude = static_cast<float>(reader.real({"", "rope.scaling.attn_factor"}, 1.0));
 }
 
 }  // namespace mixtura

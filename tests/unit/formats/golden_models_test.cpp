@@ -1,4 +1,4 @@
-// The 31 checkpoints of tests/golden/data/models: what Checkpoint says of them against what their files say, read here
+// The 32 checkpoints of tests/golden/data/models: what Checkpoint says of them against what their files say, read here
 // by other code, and against sizes written down by hand from their configurations.
 #include <mixtura/checkpoint.hpp>
 
@@ -41,6 +41,7 @@ const std::vector<Expected> kModels{
     {"hybrid-120", "mixtura", /*       */ 6, 32, 4, 1, 8, 32, 120, 4, 0, 32, {}},
     {"hybrid-16", "mixtura", /*        */ 24, 32, 4, 1, 8, 136, 16, 2, 0, 136, {}},
     {"llama", "llama", /*              */ 3, 64, 4, 2, 16, 128, 0, 0, 0, 0, {2}},
+    {"llama-dynamic-ntk", "llama", /*  */ 2, 64, 4, 2, 16, 64, 0, 0, 0, 0, {2}, 64},
     {"llama-linear", "llama", /*       */ 3, 64, 4, 2, 16, 128, 0, 0, 0, 0, {2}},
     {"llama3-rope", "llama", /*        */ 3, 64, 4, 2, 16, 128, 0, 0, 0, 0, {2}},
     {"llama4", "llama4_text", /*       */ 3, 64, 4, 2, 16, 64, 8, 1, 0, 32, {2}},
@@ -113,11 +114,11 @@ void check_tensors(const Checkpoint& checkpoint, const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("all 31 golden checkpoints index with the tensors their files hold", "[formats][short]") {
+TEST_CASE("all 32 golden checkpoints index with the tensors their files hold", "[formats][short]") {
     std::size_t folders = 0;
     for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(golden("models"))) ++folders;
-    CHECK(folders == 31);
-    REQUIRE(kModels.size() == 31);
+    CHECK(folders == 32);
+    REQUIRE(kModels.size() == 32);
     for (const Expected& expected : kModels) {
         INFO(expected.folder);
         const auto checkpoint = Checkpoint::open(golden("models/" + expected.folder));
@@ -155,5 +156,5 @@ TEST_CASE("the published form of each configuration gives the same model and the
         REQUIRE(then.is_ok());
         CHECK(today->text == then->text);
     }
-    CHECK(both == 28);  // not deepseek-moe, which transformers never had, nor the two free forms
+    CHECK(both == 29);  // not deepseek-moe, which transformers never had, nor the two free forms
 }

@@ -10,7 +10,7 @@ using namespace mixtura;
 namespace {
 
 const char* const kFamilies[] = {"mixtral",      "qwen2-moe",   "qwen3-moe",        "qwen3-moe-nonorm",
-                                 "olmoe",        "phimoe",      "granitemoe",       "granitemoe-shared",
+                                 "olmoe",        "phimoe",      "granitemoe",       "granitemoe-shared", "phimoe-longrope",
                                  "deepseek-moe", "deepseek-v2", "deepseek-v2-lite", "deepseek-v3",
                                  "gpt-oss",      "glm4-moe",    "ernie4.5-moe",     "hunyuan-moe",
                                  "llama4",       "dbrx",        "minimax-m2",       "hybrid-16",

@@ -56,13 +56,29 @@ std::string gguf_refusal(const std::string& model, const std::string& key, std::
 
 TEST_CASE("a rope scaling that is not known is refused by name", "[model][short]") {
     CHECK(refusal_with("mixtral", "rope_parameters", {{"rope_type", "spiral"}, {"rope_theta", 10000.0}}) ==
-          "the rope scaling 'spiral' is not known for mixtral, expected default, linear, llama3 or yarn");
+          "the rope scaling 'spiral' is not known for mixtral, expected default, linear, llama3, yarn, longrope or "
+          "dynamic");
+}
+
+TEST_CASE("a rope scaling by length without what it is made of is refused", "[model][short]") {
     test::GgufFile file = test::gguf_of_model(model_folder("phimoe"));
     file.tensor("rope_factors_long.weight", DType::f32, {8});
     const TemporaryFolder folder;
     CHECK(refusal_of(folder.write("model.gguf", file.bytes())) ==
-          "the rope scaling 'longrope' (tensor 'rope_factors_long.weight') is not known for phimoe, expected default, "
-          "linear, llama3 or yarn");
+          "the model has no tensor 'rope_factors_short.weight', needed for rope.0.factors");
+    for (const auto& list : {nlohmann::json(nullptr), nlohmann::json::array(), nlohmann::json{1, 1, 1, 1, 1, 1, 1},
+                             nlohmann::json{1, 1, 1, 1, 1, 1, 1, 1, 1}, nlohmann::json{1, 1, 1, 0, 1, 1, 1, 1},
+                             nlohmann::json{1, 1, 1, "1", 1, 1, 1, 1}, nlohmann::json("all")}) {
+        INFO(list);
+        CHECK(refusal_with("phimoe-longrope", "rope_parameters.long_factor", list) ==
+              "the configuration's 'rope_parameters.long_factor' is no list of 8 positive numbers, one for each pair "
+              "that is rotated");
+    }
+    CHECK(refusal_with("phimoe-longrope", "rope_parameters.original_max_position_embeddings", 1) ==
+          "the configuration's 'original_max_position_embeddings' is 1, expected at least 2");
+    CHECK(refusal_with("llama-dynamic-ntk", "rope_parameters.factor", 0.5) ==
+          "the configuration's 'rope_parameters' of type dynamic need factor >= 1, max_position_embeddings >= 1 and at "
+          "least 4 rotated elements");
 }
 
 TEST_CASE("a router that its experts cannot satisfy is refused", "[model][short]") {
