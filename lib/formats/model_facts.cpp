@@ -36,7 +36,7 @@ const Names kNames[] = {
     {&ModelFacts::kv_head_count,
      {"num_key_value_heads", "attn_config.kv_n_heads", "num_kv_heads"},
      "attention.head_count_kv"},
-    {&ModelFacts::head_size, {"head_dim", "d_kv", "attention_head_dim"}, "attention.key_length"},
+    {&ModelFacts::head_size, {"head_dim", "d_kv", "attention_head_dim", "kv_channels"}, "attention.key_length"},
     {&ModelFacts::ffn_size,
      {"intermediate_size_mlp", "intermediate_size", "n_inner", "d_ff", "ffn_config.ffn_hidden_size"},
      "feed_forward_length"},

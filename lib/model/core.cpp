@@ -47,6 +47,18 @@ Status check_spec(const ModelSpec& spec) {
                 latent.query_rank > kSizeMax)
                 return refuse("latent head width", latent.plain_width, "at least 1");
         }
+        if (attention.head_router) {
+            const RouterSpec& router = *attention.head_router;
+            if (router.expert_count < 1 || router.expert_count > 65536)
+                return refuse("expert count", router.expert_count, "1 to 65536");
+            MIXTURA_RETURN_IF_ERROR(Router::check(router.policy, router.expert_count));
+            if (attention.query_heads != attention.kv_heads * router.policy.top_k) {
+                return refuse("head count", attention.query_heads,
+                              text(attention.kv_heads * router.policy.top_k, ", the key heads of each chosen expert"));
+            }
+            if (attention.key_width % kPanelRows != 0 || attention.value_width != attention.key_width)
+                return refuse("head width", attention.key_width, "a multiple of 16 where experts project the heads");
+        }
         const std::int64_t width = layer.mixture ? layer.mixture->experts.width : layer.ffn.width;
         if (width < 1 || width > kSizeMax) return refuse("feed-forward width", width, "1 to 2^24");
         if (layer.mixture) {

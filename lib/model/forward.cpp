@@ -29,6 +29,11 @@ Widths widths_of(const ModelSpec& spec) {
         const std::int64_t heads = attention.query_heads;
         raise(widths.query, heads * std::max(attention.key_width, attention.value_width));
         raise(widths.mixed, heads * attention.value_width);
+        if (attention.has_output_gate) raise(widths.latent, heads * attention.value_width);
+        if (attention.head_router) {
+            raise(widths.router, attention.head_router->expert_count);
+            raise(widths.latent, attention.head_router->policy.top_k * spec.hidden_size);
+        }
         if (attention.is_latent()) {
             const std::int64_t row = attention.latent.rank + attention.latent.rope_width;
             raise(widths.key, row);
@@ -258,6 +263,8 @@ void ForwardPass::dense_part(std::size_t l, std::int64_t rows, ParallelFor& thre
     }
     linear(weights.down, scratch_.up, rows, scratch_.normed, threads, false);
     clock_.lap(Op::dense);
+    norm(layer.ffn_output_norm, weights.ffn_output_norm, scratch_.normed, rows, core_->spec.hidden_size,
+         scratch_.normed, threads);
     add_to_hidden(layer, scratch_.normed, rows, threads);
 }
 
@@ -280,6 +287,8 @@ Status ForwardPass::mixture_part(std::size_t l, const Step& step, ParallelFor& t
     run_mixture(kernels, threads, mixture.experts, weights.mixture(), scratch_.normed, plan_, mixture_scratch_,
                 scratch_.mixed);
     clock_.lap(Op::experts);
+    norm(layer.ffn_output_norm, weights.ffn_output_norm, scratch_.mixed, rows, core_->spec.hidden_size, scratch_.mixed,
+         threads);
     add_to_hidden(layer, scratch_.mixed, rows, threads);
     return {};
 }
@@ -338,6 +347,10 @@ Status ForwardPass::run(const Step& step, KVCache& cache, ParallelFor& threads, 
     for (std::size_t l = 0; l < spec.layers.size(); ++l) {
         report(l, scratch_.hidden);
         MIXTURA_RETURN_IF_ERROR(attention_part(l, step, cache, threads));
+        if (spec.layers[l].attention.head_router) {
+            for (const std::int64_t row : head_plan_.non_finite_tokens)
+                add_failure(step, row, static_cast<std::int64_t>(l), failed);
+        }
         if (spec.layers[l].mixture)
             MIXTURA_RETURN_IF_ERROR(mixture_part(l, step, threads, failed));
         else

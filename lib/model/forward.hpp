@@ -80,6 +80,9 @@ class ForwardPass {
     Status attention_part(std::size_t layer, const Step& step, KVCache& cache, ParallelFor& threads);
     void grouped_inputs(std::size_t layer, const Step& step, ParallelFor& threads) noexcept;
     void latent_inputs(std::size_t layer, const Step& step, ParallelFor& threads) noexcept;
+    // Heads through experts: their queries, and what their outputs add up to in scratch_.normed.
+    Status routed_queries(std::size_t layer, std::int64_t rows, ParallelFor& threads);
+    void routed_output(std::size_t layer, std::int64_t rows, ParallelFor& threads) noexcept;
     Status attend(std::size_t layer, const Step& step, KVCache& cache, ParallelFor& threads);
     void rotate(const RopeSpec& rope, float* x, std::int64_t rows, std::int64_t row_stride, std::int64_t heads,
                 std::int64_t head_stride, ParallelFor& threads) noexcept;
@@ -101,7 +104,7 @@ class ForwardPass {
     AlignedBuffer buffer_;
     Scratch scratch_{};
     MixtureScratch mixture_scratch_;
-    RoutePlan plan_;
+    RoutePlan plan_, head_plan_;
     std::vector<std::int32_t> positions_;
     std::vector<float> frequencies_;  // room for one sequence's own
     std::vector<unsigned char> bad_rows_;

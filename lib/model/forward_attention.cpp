@@ -88,9 +88,12 @@ void ForwardPass::grouped_inputs(std::size_t l, const Step& step, ParallelFor& t
     bool is_quantised = false;
     for (const auto& [linear_weights, out] :
          {std::pair{&weights.query, scratch_.query}, {&weights.key, scratch_.key}, {&weights.value, scratch_.value}}) {
+        if (!linear_weights->is_present()) continue;  // routed_queries was there
         linear(*linear_weights, scratch_.normed, rows, out, threads, is_quantised);
         is_quantised = is_quantised || reads_blocks(linear_weights->weight.dtype);
     }
+    if (spec.has_output_gate)
+        linear(weights.output_gate, scratch_.normed, rows, scratch_.latent, threads, is_quantised);
     clock_.lap(Op::projection);
     const auto normalise = [&] {
         const std::int64_t query_parts = spec.norm_spans_heads ? 1 : spec.query_heads,
@@ -224,17 +227,28 @@ Status ForwardPass::attention_part(std::size_t l, const Step& step, KVCache& cac
     }
     if (spec.is_latent())
         latent_inputs(l, step, threads);
-    else
-        grouped_inputs(l, step, threads);
+    else if (spec.head_router)
+        MIXTURA_RETURN_IF_ERROR(routed_queries(l, rows, threads));
+    if (!spec.is_latent()) grouped_inputs(l, step, threads);
     MIXTURA_RETURN_IF_ERROR(attend(l, step, cache, threads));
-    const float* mixed = scratch_.mixed;
+    float* mixed = scratch_.mixed;
     if (spec.is_latent()) {
         const std::int64_t heads = spec.query_heads, rank = spec.latent.rank;
         multiply_heads(*kernels_, threads, weights.latent.value_up, {scratch_.mixed, heads * rank, rank}, rows,
                        {scratch_.query, heads * spec.value_width, spec.value_width});
         mixed = scratch_.query;
     }
-    linear(weights.output, mixed, rows, scratch_.normed, threads, false);
+    if (spec.has_output_gate) {
+        const std::int64_t width = spec.query_heads * spec.value_width;
+        activate_gated(*kernels_, threads, {.kind = Activation::sigmoid}, {scratch_.latent, width}, {mixed, width},
+                       rows, width, {mixed, width});
+    }
+    if (spec.head_router)
+        routed_output(l, rows, threads);
+    else
+        linear(weights.output, mixed, rows, scratch_.normed, threads, false);
+    norm(layer.attention_output_norm, weights.attention_output_norm, scratch_.normed, rows, model.hidden_size,
+         scratch_.normed, threads);
     clock_.lap(Op::output);
     add_to_hidden(layer, scratch_.normed, rows, threads);
     return {};

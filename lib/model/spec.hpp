@@ -68,12 +68,17 @@ struct AttentionSpec {
     float clip = 0.0F;                   // > 0: queries, keys and values are cut to ± this, after the norms
     std::int64_t window_tokens = 0;      // 0: all before
     std::int64_t chunk_tokens = 0;       // > 0: only the own chunk of positions
+    bool has_output_gate = false;        // what a head gives, times the sigmoid of a projection of its own
     bool has_sinks = false;              // a learned logit a head that takes weight and gives nothing
     // Queries of position p times 1 + query_gain · ln(1 + floor((p + 1) / query_gain_tokens)) where the gain is not 0.
     // Source: Llama 4, after Nakanishi 2025 (arXiv 2501.19399).
     float query_gain = 0.0F;
     float query_gain_tokens = 1.0F;
     LatentSpec latent;
+    // Queries and outputs through experts: each of a token's top_k brings kv_heads heads, and query head h · top_k + j
+    // is choice j's beside key head h.  Source: JetMoE, Shen et al. 2024 (arXiv 2404.07413), 2.2, after Tan et al. 2023
+    // (arXiv 2306.04640).
+    std::optional<RouterSpec> head_router;
 
     bool is_latent() const noexcept { return latent.rank > 0; }
 };
@@ -91,6 +96,7 @@ struct MixtureSpec {
 
 struct LayerSpec {
     NormSpec attention_norm, ffn_norm;
+    NormSpec attention_output_norm, ffn_output_norm;  // over what the two add to the residual stream (AFMoE)
     AttentionSpec attention;
     DenseSpec ffn;                       // of a dense layer
     std::optional<MixtureSpec> mixture;  // instead of ffn
@@ -136,12 +142,20 @@ struct LatentMap {
     std::vector<WeightSource> value_up;  // a head: [value_width, rank]
 };
 
+struct HeadMixtureMap {
+    LinearSource router;
+    std::vector<WeightSource> query,
+        output;  // an expert: [kv_heads · key_width, hidden], [hidden, kv_heads · value_width]
+};
+
 struct LayerMap {
-    NormSource attention_norm, ffn_norm;
+    NormSource attention_norm, ffn_norm, attention_output_norm, ffn_output_norm;
     LinearSource query, key, value, output;  // latent: query reads the compressed queries where there are such
+    LinearSource output_gate;
     NormSource query_norm, key_norm;
     WeightSource sinks;
     LatentMap latent;
+    HeadMixtureMap heads;  // instead of query and output, of which the bias counts
     LinearSource gate, up, down;
     MixtureMap mixture;
 };

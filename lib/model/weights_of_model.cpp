@@ -72,6 +72,24 @@ void bind_latent(Binder& binder, const std::string& prefix, std::int64_t hidden,
     }
 }
 
+// The role's word ".experts." makes the experts one line of a forecast.
+void bind_head_mixture(Binder& binder, const std::string& prefix, std::int64_t hidden, const AttentionSpec& attention,
+                       const LayerMap& map, LayerWeights& weights) {
+    HeadMixtureWeights& heads = weights.heads;
+    binder.matrix(prefix + "router.gate.weight", map.heads.router.weight, attention.head_router->expert_count, hidden,
+                  heads.router.gate, WeightForm::plain);
+    heads.query.resize(map.heads.query.size());
+    heads.output.resize(map.heads.output.size());
+    for (std::size_t e = 0; e < heads.query.size(); ++e) {
+        const std::string expert = text(prefix, "experts.", e);
+        binder.matrix(expert + ".query.weight", map.heads.query[e], attention.kv_heads * attention.key_width, hidden,
+                      heads.query[e]);
+        binder.matrix(expert + ".output.weight", map.heads.output[e], hidden,
+                      attention.kv_heads * attention.value_width, heads.output[e]);
+    }
+    binder.vector(prefix + "output.bias", map.output.bias, hidden, weights.output.bias);
+}
+
 void bind_attention(Binder& binder, const std::string& prefix, std::int64_t hidden, const AttentionSpec& attention,
                     const LayerMap& map, LayerWeights& weights) {
     const std::int64_t queries = attention.query_heads * attention.key_width,
@@ -79,7 +97,7 @@ void bind_attention(Binder& binder, const std::string& prefix, std::int64_t hidd
     if (attention.is_latent()) {
         bind_latent(binder, prefix, hidden, attention, map, weights);
     } else {
-        binder.linear(prefix + "query", map.query, queries, hidden, weights.query);
+        if (!attention.head_router) binder.linear(prefix + "query", map.query, queries, hidden, weights.query);
         binder.linear(prefix + "key", map.key, keys, hidden, weights.key);
         binder.linear(prefix + "value", map.value, attention.kv_heads * attention.value_width, hidden, weights.value);
         binder.norm(prefix + "query_norm", attention.query_norm, map.query_norm,
@@ -87,7 +105,16 @@ void bind_attention(Binder& binder, const std::string& prefix, std::int64_t hidd
         binder.norm(prefix + "key_norm", attention.key_norm, map.key_norm,
                     attention.norm_spans_heads ? keys : attention.key_width, weights.key_norm);
     }
-    binder.linear(prefix + "output", map.output, hidden, attention.query_heads * attention.value_width, weights.output);
+    if (attention.has_output_gate) {
+        binder.linear(prefix + "output_gate", map.output_gate, attention.query_heads * attention.value_width, hidden,
+                      weights.output_gate);
+    }
+    if (attention.head_router) {
+        bind_head_mixture(binder, prefix, hidden, attention, map, weights);
+    } else {
+        binder.linear(prefix + "output", map.output, hidden, attention.query_heads * attention.value_width,
+                      weights.output);
+    }
     if (attention.has_sinks) binder.vector(prefix + "sinks", map.sinks, attention.query_heads, weights.sinks);
 }
 
@@ -119,7 +146,10 @@ void bind_layer(Binder& binder, const std::string& prefix, std::int64_t hidden, 
                 const LayerMap& map, LayerWeights& weights) {
     binder.norm(prefix + "attention.norm", spec.attention_norm, map.attention_norm, hidden, weights.attention_norm);
     bind_attention(binder, prefix + "attention.", hidden, spec.attention, map, weights);
+    binder.norm(prefix + "attention.output_norm", spec.attention_output_norm, map.attention_output_norm, hidden,
+                weights.attention_output_norm);
     binder.norm(prefix + "ffn.norm", spec.ffn_norm, map.ffn_norm, hidden, weights.ffn_norm);
+    binder.norm(prefix + "ffn.output_norm", spec.ffn_output_norm, map.ffn_output_norm, hidden, weights.ffn_output_norm);
     if (spec.mixture) {
         bind_mixture(binder, prefix, hidden, *spec.mixture, map.mixture, weights);
         return;

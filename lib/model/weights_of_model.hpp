@@ -27,11 +27,17 @@ struct LatentWeights {
     std::vector<PackedMatrix> key_up, value_up;  // per head
 };
 
+struct HeadMixtureWeights {
+    GateView router;
+    std::vector<PackedMatrix> query, output;  // per expert
+};
+
 struct LayerWeights {
-    Norm attention_norm, ffn_norm, query_norm, key_norm;
-    Linear query, key, value, output;
+    Norm attention_norm, ffn_norm, query_norm, key_norm, attention_output_norm, ffn_output_norm;
+    Linear query, key, value, output, output_gate;
     const float* sinks = nullptr;  // [query heads]
     LatentWeights latent;
+    HeadMixtureWeights heads;
     Linear gate, up, down;
     GateView router;
     std::vector<ExpertView> experts;

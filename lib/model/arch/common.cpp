@@ -81,6 +81,25 @@ void read_groups(ConfigReader& reader, RouterPolicy& policy, GroupScore score) {
     policy.group_score = score;
 }
 
+std::string listed_word(ConfigReader& reader, std::string_view key, std::int64_t layer) {
+    const auto list = reader.value({key, ""});
+    std::int64_t at = 0;
+    if (list && list->is_array()) {
+        for (const JsonValue element : list->elements()) {
+            if (at++ == layer) return std::string(element.as_string().value_or(""));
+        }
+    }
+    return {};
+}
+
+void read_sigmoid_routing(ConfigReader& reader, RouterPolicy& policy) {
+    policy.scoring = RouterScoring::sigmoid;
+    policy.routed_scale = static_cast<float>(reader.real({"routed_scaling_factor", "expert_weights_scale"}, 1.0));
+    policy.renormalise = reader.boolean({"norm_topk_prob", "expert_weights_norm"}, true);
+    policy.renormalise_bias = 1e-20F;
+    read_groups(reader, policy, GroupScore::sum_of_top_two);
+}
+
 Architecture complete_architecture(ConfigReader& reader, const WeightIndex& index, ModelSpec spec, bool is_tied,
                                    std::string_view block, const HubMixtureNames& parts) {
     Architecture out;

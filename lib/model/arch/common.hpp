@@ -68,6 +68,10 @@ struct TensorNames {
 std::vector<ExpertMap> map_experts(const WeightIndex& index, std::int64_t count,
                                    const std::function<ExpertMap(std::int64_t)>& map);
 
+// The two halves of a [2F, H] matrix `stem`input_linear and the [H, F] of output_linear behind it (Granite, JetMoE); of
+// one expert, or, -1, of a matrix alone.
+ExpertMap fused_expert(const std::string& stem, std::int64_t expert, std::int64_t width);
+
 // A slice of a fused projection's rows, weight and bias alike.
 LinearSource with_rows(LinearSource fused, RowPattern rows);
 
@@ -102,6 +106,14 @@ MixtureMap hub_mixture(const TensorNames& names, const std::string& stem, const 
 // "layers.3.<block>." on the hub, and warnings for what nobody read.  `spec` has its layers.
 Architecture complete_architecture(ConfigReader& reader, const WeightIndex& index, ModelSpec spec, bool is_tied,
                                    std::string_view block, const HubMixtureNames& parts);
+
+// What a list of words says of a layer ("layer_types", "mlp_layer_types"); empty where there is no list or it ends
+// before.
+std::string listed_word(ConfigReader& reader, std::string_view key, std::int64_t layer);
+
+// DeepSeek-V3's rule, which many took over: sigmoid scores, a bias that only chooses, groups by their two best experts,
+// weights divided by their sum and scaled.
+void read_sigmoid_routing(ConfigReader& reader, RouterPolicy& policy);
 
 // Group limits as DeepSeek and those after it state them.
 void read_groups(ConfigReader& reader, RouterPolicy& policy, GroupScore score);

@@ -1,9 +1,13 @@
-// DeepSeek-MoE (grouped-query attention), DeepSeek-V2 and V3 (latent attention): some dense layers in front, then
-// mixtures of many narrow experts with shared ones beside them.
+// DeepSeek-MoE (grouped-query attention), DeepSeek-V2 and V3 (latent attention) and those with V3's layers: some dense
+// layers in front, then mixtures of many narrow experts with shared ones beside them.
 //   deepseek   greedy softmax                                    Dai et al. 2024 (arXiv 2401.06066)
 //   V2         softmax, the best groups by their best expert     arXiv 2405.04434, 2.1 and 2.2
 //   V3         sigmoid, a bias that only chooses, the best groups by their two best experts, renormalised
 //              arXiv 2412.19437, 2.1
+//   V3.2       V3 whose attention sees the index_topk tokens that an indexer chooses.  Here it sees all: the same
+//   numbers
+//              up to so many tokens, and beyond them what V3 would do.  arXiv 2512.02556, 2.1
+//   GLM-4.7-Flash (glm4_moe_lite)   V3's layer; the owners' modeling file in transformers
 // Layers for predicting further tokens stand behind the last one in published files; nothing here names them.
 #include <cmath>
 
@@ -32,7 +36,8 @@ void read_latent(ConfigReader& reader, LlamaBase& base) {
         attention.key_width = latent.plain_width + latent.rope_width;
         attention.value_width = reader.integer({"v_head_dim", ""});
     }
-    reader.ignore({"qk_head_dim", "num_key_value_heads", "head_dim", "rope_interleave"});
+    reader.only({"rope_interleave", ""}, {"true"});
+    reader.ignore({"qk_head_dim", "num_key_value_heads", "head_dim"});
     attention.kv_heads = 1;
     constexpr float kLatentNormEpsilon = 1e-6F;  // the owners' norms here do not take the configuration's
     latent.query_norm = latent.row_norm = {NormKind::rms, reader.is_gguf() ? base.epsilon : kLatentNormEpsilon};
@@ -57,7 +62,8 @@ Result<Architecture> describe_deepseek(const ModelConfig& config, const WeightIn
                                         {"num_experts_per_tok", kGgufTopK},
                                         {"moe_intermediate_size", kGgufWidth}});
     RouterPolicy& policy = mixture.router.policy;
-    const std::string scoring = reader.string({"scoring_func", ""}, family == "deepseek_v3" ? "sigmoid" : "softmax");
+    const bool has_v3_rule = family == "deepseek_v3" || family == "deepseek_v32" || family == "glm4_moe_lite";
+    const std::string scoring = reader.string({"scoring_func", ""}, has_v3_rule ? "sigmoid" : "softmax");
     if (scoring == "sigmoid") policy.scoring = RouterScoring::sigmoid;
     reader.only({"scoring_func", ""}, {"\"softmax\"", "\"sigmoid\""});
     read_gguf_scoring(reader, policy);
@@ -75,15 +81,27 @@ Result<Architecture> describe_deepseek(const ModelConfig& config, const WeightIn
         reader.integer({"n_shared_experts", "expert_shared_count"}, 0) * mixture.experts.width;
     const std::int64_t dense = reader.integer({"first_k_dense_replace", "leading_dense_block_count"}, 0);
     const std::int64_t step = reader.integer({"moe_layer_freq", ""}, 1);
-    reader.ignore({"ep_size", "num_nextn_predict_layers", "aux_loss_alpha", "seq_aux", "quantization_config"});
+    const std::int64_t indexed = reader.integer({"index_topk", ""}, 0);
+    reader.ignore({"ep_size", "num_nextn_predict_layers", "aux_loss_alpha", "seq_aux", "quantization_config",
+                   "index_head_dim", "index_n_heads", "mlp_layer_types"});
     MIXTURA_RETURN_IF_ERROR(reader.status());
 
     for (std::int64_t l = 0; l < base.layer_count; ++l) {
         base.spec.layers.push_back(base.layer);
-        if (l >= dense && step > 0 && l % step == 0) base.spec.layers.back().mixture = mixture;
+        const std::string kind = listed_word(reader, "mlp_layer_types", l);
+        const bool is_sparse = kind.empty() ? l >= dense && step > 0 && l % step == 0 : kind == "sparse";
+        if (is_sparse) base.spec.layers.back().mixture = mixture;
     }
-    return complete_architecture(reader, index, std::move(base.spec), base.is_tied, "mlp",
-                                 {.selection_bias = "gate.e_score_correction_bias", .shared = "shared_experts"});
+    Architecture out =
+        complete_architecture(reader, index, std::move(base.spec), base.is_tied, "mlp",
+                              {.selection_bias = "gate.e_score_correction_bias", .shared = "shared_experts"});
+    if (indexed > 0 && indexed < out.spec.context_tokens) {
+        out.warnings.push_back(
+            text("attention sees every token, not the ", indexed,
+                 " that the model's indexer would choose (index_topk): beyond so many tokens answers "
+                 "differ from its owners' code"));
+    }
+    return out;
 }
 
 }  // namespace mixtura

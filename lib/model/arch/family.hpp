@@ -29,16 +29,20 @@ std::span<const Family> families() noexcept;
 // UNKNOWN_ARCHITECTURE, listing the known ones; else what the family says.
 Result<Architecture> describe_architecture(const ModelFiles& files);
 
+Result<Architecture> describe_afmoe(const ModelConfig& config, const WeightIndex& index);
+Result<Architecture> describe_bailing_moe(const ModelConfig& config, const WeightIndex& index);
 Result<Architecture> describe_bloom(const ModelConfig& config, const WeightIndex& index);
 Result<Architecture> describe_dbrx(const ModelConfig& config, const WeightIndex& index);
 Result<Architecture> describe_deepseek(const ModelConfig& config, const WeightIndex& index);
 Result<Architecture> describe_ernie_moe(const ModelConfig& config, const WeightIndex& index);
+Result<Architecture> describe_exaone_moe(const ModelConfig& config, const WeightIndex& index);
 Result<Architecture> describe_free_form(const ModelConfig& config, const WeightIndex& index);
 Result<Architecture> describe_glm4_moe(const ModelConfig& config, const WeightIndex& index);
 Result<Architecture> describe_gpt2(const ModelConfig& config, const WeightIndex& index);
 Result<Architecture> describe_gpt_oss(const ModelConfig& config, const WeightIndex& index);
 Result<Architecture> describe_granite_moe(const ModelConfig& config, const WeightIndex& index);
 Result<Architecture> describe_hunyuan_moe(const ModelConfig& config, const WeightIndex& index);
+Result<Architecture> describe_jetmoe(const ModelConfig& config, const WeightIndex& index);
 Result<Architecture> describe_llama(const ModelConfig& config, const WeightIndex& index);
 Result<Architecture> describe_llama4(const ModelConfig& config, const WeightIndex& index);
 Result<Architecture> describe_minimax_m2(const ModelConfig& config, const WeightIndex& index);

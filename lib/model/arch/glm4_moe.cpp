@@ -17,12 +17,7 @@ Result<Architecture> describe_glm4_moe(const ModelConfig& config, const WeightIn
                                        {{"n_routed_experts", kGgufExperts},
                                         {"num_experts_per_tok", kGgufTopK},
                                         {"moe_intermediate_size", kGgufWidth}});
-    RouterPolicy& policy = mixture.router.policy;
-    policy.scoring = RouterScoring::sigmoid;
-    policy.routed_scale = static_cast<float>(reader.real({"routed_scaling_factor", "expert_weights_scale"}, 1.0));
-    policy.renormalise = reader.boolean({"norm_topk_prob", "expert_weights_norm"}, true);
-    policy.renormalise_bias = 1e-20F;
-    read_groups(reader, policy, GroupScore::sum_of_top_two);
+    read_sigmoid_routing(reader, mixture.router.policy);
     mixture.experts.shared_width =
         reader.integer({"n_shared_experts", "expert_shared_count"}, 0) * mixture.experts.width;
     const std::int64_t dense = reader.integer({"first_k_dense_replace", "leading_dense_block_count"}, 0);

@@ -6,20 +6,6 @@
 #include "model/arch/family.hpp"
 
 namespace mixtura {
-namespace {
-
-// The two halves of a [2F, H] matrix and the [H, F] behind it, of one expert or of all.
-ExpertMap fused_expert(const std::string& stem, std::int64_t expert, std::int64_t width) {
-    ExpertMap map;
-    map.gate.weight.tensor = map.up.weight.tensor = stem + "input_linear.weight";
-    map.gate.weight.rows = {0, width, width};
-    map.up.weight.rows = {width, width, width};
-    map.down.weight.tensor = stem + "output_linear.weight";
-    map.gate.weight.slice = map.up.weight.slice = map.down.weight.slice = expert;
-    return map;
-}
-
-}  // namespace
 
 Result<Architecture> describe_granite_moe(const ModelConfig& config, const WeightIndex& index) {
     ConfigReader reader(config);

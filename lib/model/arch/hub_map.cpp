@@ -40,6 +40,16 @@ LinearSource head_or_embedding(const WeightIndex& index, std::string_view head, 
     return source;
 }
 
+ExpertMap fused_expert(const std::string& stem, std::int64_t expert, std::int64_t width) {
+    ExpertMap map;
+    map.gate.weight.tensor = map.up.weight.tensor = stem + "input_linear.weight";
+    map.gate.weight.rows = {0, width, width};
+    map.up.weight.rows = {width, width, width};
+    map.down.weight.tensor = stem + "output_linear.weight";
+    map.gate.weight.slice = map.up.weight.slice = map.down.weight.slice = expert;
+    return map;
+}
+
 std::vector<ExpertMap> map_experts(const WeightIndex& index, std::int64_t count,
                                    const std::function<ExpertMap(std::int64_t)>& map) {
     std::vector<ExpertMap> experts;

@@ -1,4 +1,4 @@
-// The 32 checkpoints of tests/golden/data/models: what Checkpoint says of them against what their files say, read here
+// The 38 checkpoints of tests/golden/data/models: what Checkpoint says of them against what their files say, read here
 // by other code, and against sizes written down by hand from their configurations.
 #include <mixtura/checkpoint.hpp>
 
@@ -25,13 +25,18 @@ struct Expected {
 
 const std::vector<Expected> kModels{
     //                      architecture     L  H   heads  D   ffn  E  K  sh F
+    {"afmoe", "afmoe", /*              */ 3, 64, 4, 2, 16, 64, 8, 2, 1, 32, {2}},
+    {"bailing-moe", "bailing_moe", /*  */ 3, 64, 4, 2, 32, 64, 8, 2, 1, 32, {2}},
     {"bloom-alibi", "bloom", /*        */ 3, 64, 4, 4, 16, 0, 0, 0, 0, 0, {2}},
     {"dbrx", "dbrx", /*                */ 3, 64, 4, 2, 16, 32, 8, 2, 0, 32, {}},
     {"deepseek-moe", "deepseek", /*    */ 3, 64, 4, 4, 16, 128, 16, 4, 2, 32, {2}},
     {"deepseek-v2", "deepseek_v2", /*  */ 3, 64, 4, 4, 16, 128, 16, 4, 2, 32, {2}},
     {"deepseek-v2-lite", "deepseek_v2", 3, 64, 4, 4, 16, 128, 16, 4, 2, 32, {2}},
     {"deepseek-v3", "deepseek_v3", /*  */ 3, 64, 4, 4, 16, 128, 16, 4, 1, 32, {2}},
+    {"deepseek-v3.2", "deepseek_v32", /**/ 3, 64, 4, 4, 16, 64, 8, 2, 1, 32, {2}},
     {"ernie4.5-moe", "ernie4_5_moe", /**/ 3, 64, 4, 2, 16, 128, 16, 4, 1, 32, {2}},
+    {"exaone-moe", "exaone_moe", /*    */ 3, 64, 4, 2, 16, 64, 8, 2, 1, 32, {2}},
+    {"glm4-moe-lite", "glm4_moe_lite", 3, 64, 4, 4, 16, 64, 8, 2, 1, 32, {2}},
     {"glm4-moe", "glm4_moe", /*        */ 3, 64, 4, 2, 32, 128, 16, 4, 1, 32, {2}},
     {"gpt-oss", "gpt_oss", /*          */ 3, 64, 4, 2, 16, 32, 8, 4, 0, 32, {2}},
     {"gpt2", "gpt2", /*                */ 3, 64, 4, 4, 16, 0, 0, 0, 0, 0, {2}},
@@ -40,6 +45,7 @@ const std::vector<Expected> kModels{
     {"hunyuan-moe", "hunyuan_v1_moe", /**/ 3, 64, 4, 2, 16, 32, 8, 2, 0, 32, {2}},
     {"hybrid-120", "mixtura", /*       */ 6, 32, 4, 1, 8, 32, 120, 4, 0, 32, {}},
     {"hybrid-16", "mixtura", /*        */ 24, 32, 4, 1, 8, 136, 16, 2, 0, 136, {}},
+    {"jetmoe", "jetmoe", /*            */ 3, 64, 4, 2, 16, 32, 8, 2, 0, 32, {2}},
     {"llama", "llama", /*              */ 3, 64, 4, 2, 16, 128, 0, 0, 0, 0, {2}},
     {"llama-dynamic-ntk", "llama", /*  */ 2, 64, 4, 2, 16, 64, 0, 0, 0, 0, {2}, 64},
     {"llama-linear", "llama", /*       */ 3, 64, 4, 2, 16, 128, 0, 0, 0, 0, {2}},
@@ -114,11 +120,11 @@ void check_tensors(const Checkpoint& checkpoint, const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("all 32 golden checkpoints index with the tensors their files hold", "[formats][short]") {
+TEST_CASE("all 38 golden checkpoints index with the tensors their files hold", "[formats][short]") {
     std::size_t folders = 0;
     for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(golden("models"))) ++folders;
-    CHECK(folders == 32);
-    REQUIRE(kModels.size() == 32);
+    CHECK(folders == 38);
+    REQUIRE(kModels.size() == 38);
     for (const Expected& expected : kModels) {
         INFO(expected.folder);
         const auto checkpoint = Checkpoint::open(golden("models/" + expected.folder));
@@ -156,5 +162,5 @@ TEST_CASE("the published form of each configuration gives the same model and the
         REQUIRE(then.is_ok());
         CHECK(today->text == then->text);
     }
-    CHECK(both == 29);  // not deepseek-moe, which transformers never had, nor the two free forms
+    CHECK(both == 35);  // not deepseek-moe, which transformers never had, nor the two free forms
 }

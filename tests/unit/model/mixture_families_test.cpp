@@ -9,12 +9,13 @@ using namespace mixtura;
 
 namespace {
 
-const char* const kFamilies[] = {"mixtral",      "qwen2-moe",   "qwen3-moe",        "qwen3-moe-nonorm",
-                                 "olmoe",        "phimoe",      "granitemoe",       "granitemoe-shared", "phimoe-longrope",
-                                 "deepseek-moe", "deepseek-v2", "deepseek-v2-lite", "deepseek-v3",
-                                 "gpt-oss",      "glm4-moe",    "ernie4.5-moe",     "hunyuan-moe",
-                                 "llama4",       "dbrx",        "minimax-m2",       "hybrid-16",
-                                 "hybrid-120"};
+const char* const kFamilies[] = {"mixtral",         "qwen2-moe",     "qwen3-moe",     "qwen3-moe-nonorm",
+                                 "olmoe",           "phimoe",        "granitemoe",    "granitemoe-shared",
+                                 "phimoe-longrope", "deepseek-moe",  "deepseek-v2",   "deepseek-v2-lite",
+                                 "deepseek-v3",     "gpt-oss",       "glm4-moe",      "ernie4.5-moe",
+                                 "hunyuan-moe",     "llama4",        "dbrx",          "minimax-m2",
+                                 "hybrid-16",       "glm4-moe-lite", "deepseek-v3.2", "exaone-moe",
+                                 "bailing-moe",     "afmoe",         "jetmoe",        "hybrid-120"};
 // Those that llama.cpp's converter wrote.
 const char* const kGgufFamilies[] = {"mixtral",           "qwen3-moe",    "olmoe",       "granitemoe",
                                      "granitemoe-shared", "deepseek-moe", "deepseek-v3", "glm4-moe"};
@@ -51,4 +52,18 @@ TEST_CASE("mixture families give one answer however they are fed", "[model][shor
     for (const std::string model : kFamilies) test::check_one_answer(model, model_folder(model));
     for (const std::string model : kGgufFamilies)
         test::check_one_answer(model, test::golden("gguf/" + model + ".gguf"));
+}
+
+TEST_CASE("no key of seven golden configurations is left unread", "[model][short]") {
+    for (const std::string model :
+         {"phimoe-longrope", "glm4-moe-lite", "deepseek-v3.2", "exaone-moe", "bailing-moe", "afmoe", "jetmoe"}) {
+        for (const char* form : {"/config.json", "/config_hub.json"}) {
+            INFO(model << form);
+            const test::TemporaryFolder folder;
+            std::filesystem::create_symlink(model_folder(model) + "/model.safetensors",
+                                            folder.file("model.safetensors"));
+            folder.write("config.json", test::read_file(model_folder(model) + form));
+            CHECK(test::load_core(folder.path())->warnings == std::vector<std::string>{});
+        }
+    }
 }

@@ -96,6 +96,33 @@ TEST_CASE("a router that its experts cannot satisfy is refused", "[model][short]
           "the file's 'expert_gating_func' is 4, expected 1 (softmax), 2 (sigmoid) or 3 (softmax of the chosen)");
 }
 
+TEST_CASE("what a family's owners do otherwise than here is refused by its key", "[model][short]") {
+    CHECK(refusal_with("bailing-moe", "score_function", nullptr) ==
+          "the configuration's 'score_function' is 'softmax', expected sigmoid: of bailing_moe only the second "
+          "generation "
+          "is known");
+    CHECK(refusal_with("bailing-moe", "norm_head", true) ==
+          "the configuration's 'norm_head' is 'true', expected false for bailing_moe");
+    CHECK(refusal_with("afmoe", "num_expert_groups", 2) ==
+          "the configuration's 'num_expert_groups' is '2', expected 1 for afmoe");
+    CHECK(refusal_with("exaone-moe", "scoring_func", "softmax") ==
+          "the configuration's 'scoring_func' is '\"softmax\"', expected \"sigmoid\" for exaone_moe");
+    CHECK(refusal_with("glm4-moe-lite", "rope_interleave", false) ==
+          "the configuration's 'rope_interleave' is 'false', expected true for glm4_moe_lite");
+    CHECK(refusal_with("jetmoe", "num_attention_heads", 8) ==
+          "the configuration's head count is 8, expected 4, the key heads of each chosen expert");
+}
+
+TEST_CASE("DeepSeek-V3.2 says where it sees more than its owners' code", "[model][short]") {
+    HubCheckpoint model(model_folder("deepseek-v3.2"));
+    const TemporaryFolder folder;
+    CHECK(test::load_core(model.write(folder))->warnings.empty());
+    model.config["index_topk"] = 64;
+    CHECK(test::load_core(model.write(folder))->warnings ==
+          std::vector<std::string>{"attention sees every token, not the 64 that the model's indexer would choose "
+                                   "(index_topk): beyond so many tokens answers differ from its owners' code"});
+}
+
 TEST_CASE("an expert that is missing or has another shape is refused by its tensor and its role", "[model][short]") {
     const std::string stem = "model.layers.1.block_sparse_moe.experts.5.";
     CHECK(refusal("mixtral", [&](HubCheckpoint& model) { model.tensors.erase(stem + "w3.weight"); }) ==
@@ -150,14 +177,26 @@ TEST_CASE("sizes below 0 and beyond all sense are refused before anything is bui
     struct Family {
         const char *model, *experts;
     };
-    for (const Family& family :
-         {Family{"mixtral", "num_local_experts"}, Family{"qwen2-moe", "num_experts"},
-          Family{"qwen3-moe", "num_local_experts"}, Family{"olmoe", "num_local_experts"},
-          Family{"phimoe", "num_local_experts"}, Family{"granitemoe", "num_local_experts"},
-          Family{"deepseek-v3", "n_routed_experts"}, Family{"glm4-moe", "n_routed_experts"},
-          Family{"ernie4.5-moe", "moe_num_experts"}, Family{"hunyuan-moe", "num_experts"},
-          Family{"gpt-oss", "num_local_experts"}, Family{"llama4", "num_local_experts"},
-          Family{"dbrx", "ffn_config.moe_num_experts"}, Family{"minimax-m2", "num_local_experts"}}) {
+    for (const Family& family : {Family{"mixtral", "num_local_experts"},
+                                 Family{"qwen2-moe", "num_experts"},
+                                 Family{"qwen3-moe", "num_local_experts"},
+                                 Family{"olmoe", "num_local_experts"},
+                                 Family{"phimoe", "num_local_experts"},
+                                 Family{"granitemoe", "num_local_experts"},
+                                 Family{"deepseek-v3", "n_routed_experts"},
+                                 Family{"glm4-moe", "n_routed_experts"},
+                                 Family{"ernie4.5-moe", "moe_num_experts"},
+                                 Family{"hunyuan-moe", "num_experts"},
+                                 Family{"gpt-oss", "num_local_experts"},
+                                 Family{"llama4", "num_local_experts"},
+                                 Family{"dbrx", "ffn_config.moe_num_experts"},
+                                 Family{"minimax-m2", "num_local_experts"},
+                                 Family{"glm4-moe-lite", "n_routed_experts"},
+                                 Family{"deepseek-v3.2", "n_routed_experts"},
+                                 Family{"exaone-moe", "num_experts"},
+                                 Family{"bailing-moe", "num_experts"},
+                                 Family{"afmoe", "num_experts"},
+                                 Family{"jetmoe", "num_local_experts"}}) {
         INFO(family.model);
         CHECK(refusal_with(family.model, family.experts, 1'000'000'000) ==
               "the configuration's expert count is 1000000000, expected 1 to 65536");

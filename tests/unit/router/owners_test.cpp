@@ -48,19 +48,24 @@ RouterPolicy policy_of(JsonValue config, std::int64_t layer) {
         if (config.find("topk_method")->as_string() == "group_limited_greedy") read_groups(config, policy);
         policy.renormalise = false;  // the owners' code never reads norm_topk_prob here
         policy.routed_scale = real(config, "routed_scaling_factor");
-    } else if (family == "deepseek_v3" || family == "glm4_moe") {
+    } else if (family == "deepseek_v3" || family == "deepseek_v32" || family == "glm4_moe" ||
+               family == "glm4_moe_lite" || family == "exaone_moe" || family == "bailing_moe") {
         policy.scoring = RouterScoring::sigmoid;
         policy.renormalise_bias = 1e-20F;
         policy.routed_scale = real(config, "routed_scaling_factor");
         policy.group_score = GroupScore::sum_of_top_two;
         read_groups(config, policy);
+    } else if (family == "afmoe") {
+        policy.scoring = RouterScoring::sigmoid;
+        policy.renormalise = true;
+        policy.routed_scale = real(config, "route_scale");
     } else if (family == "minimax_m2" || family == "llama4_text") {
         policy.scoring = RouterScoring::sigmoid;
     } else if (family == "ernie4_5_moe") {
         policy.top_k = integer(config, "moe_k");
         policy.renormalise = true;
         policy.renormalise_floor = real(config, "moe_norm_min");
-    } else if (family == "gpt_oss" || family == "granitemoe" || family == "granitemoeshared") {
+    } else if (family == "gpt_oss" || family == "jetmoe" || family == "granitemoe" || family == "granitemoeshared") {
         policy.scoring = RouterScoring::softmax_of_chosen;
     } else if (family == "phimoe") {
         policy.scoring = RouterScoring::sparsemixer;
@@ -86,8 +91,10 @@ RouterPolicy policy_of(JsonValue config, std::int64_t layer) {
 
 // The family's bias, which lies in the model's own file in bf16, or nothing.
 Floats selection_bias(const test::Tensors& model, const std::string& layer) {
-    for (const char* const name : {".mlp.gate", ".mlp.moe_statics", ".block_sparse_moe"}) {
-        const std::string tensor = "model.layers." + layer + name + ".e_score_correction_bias";
+    for (const char* const name : {".mlp.gate.e_score_correction_bias", ".mlp.moe_statics.e_score_correction_bias",
+                                   ".block_sparse_moe.e_score_correction_bias", ".mlp.e_score_correction_bias",
+                                   ".mlp.gate.expert_bias", ".mlp.expert_bias"}) {
+        const std::string tensor = "model.layers." + layer + name;
         if (!model.has(tensor)) continue;
         const std::vector<std::byte> bytes = model.bytes(tensor);
         Floats bias(static_cast<std::size_t>(model.info(tensor).shape.element_count()));
@@ -179,19 +186,25 @@ void check_router(const Recorded& recorded, const RouterPolicy& policy, const Fl
 }  // namespace
 
 TEST_CASE("every family's policy gives the experts and weights that its owners' code gave", "[router][short]") {
-    const std::map<std::string, int> kRouters{{"dbrx", 3},
+    const std::map<std::string, int> kRouters{{"afmoe", 2},
+                                              {"bailing-moe", 2},
+                                              {"dbrx", 3},
                                               {"deepseek-moe", 2},
                                               {"deepseek-v2", 2},
                                               {"deepseek-v2-lite", 2},
                                               {"deepseek-v3", 2},
+                                              {"deepseek-v3.2", 2},
                                               {"ernie4.5-moe", 2},
+                                              {"exaone-moe", 2},
                                               {"glm4-moe", 2},
+                                              {"glm4-moe-lite", 2},
                                               {"gpt-oss", 3},
                                               {"granitemoe", 3},
                                               {"granitemoe-shared", 3},
                                               {"hunyuan-moe", 3},
                                               {"hybrid-120", 3},
                                               {"hybrid-16", 12},
+                                              {"jetmoe", 3},
                                               {"llama4", 3},
                                               {"minimax-m2", 3},
                                               {"mixtral", 3},
@@ -212,6 +225,7 @@ TEST_CASE("every family's policy gives the experts and weights that its owners' 
         const test::Tensors reference(folder + "/reference.safetensors"), weights(folder + "/model.safetensors");
         const std::string family(config->root().find("model_type")->as_string().value());
         int count = 0, biased = 0;
+        bool has_sigmoid = false;
         for (const auto [router, records] : report->root().find("routers")->members()) {
             INFO("router " << router);
             const std::size_t first_digit = router.find_first_of("0123456789");
@@ -221,12 +235,12 @@ TEST_CASE("every family's policy gives the experts and weights that its owners' 
             if (family == "dbrx") fill_from_softmax(recorded, policy.top_k);
             const Floats bias = selection_bias(weights, layer);
             check_router(recorded, policy, bias);
+            has_sigmoid = policy.scoring == RouterScoring::sigmoid;
             ++count;
             biased += bias.empty() ? 0 : 1;
         }
         CHECK(count == routers);
-        const bool has_bias =
-            family == "deepseek_v3" || family == "glm4_moe" || family == "ernie4_5_moe" || family == "minimax_m2";
+        const bool has_bias = family == "ernie4_5_moe" || (has_sigmoid && family != "llama4_text");
         CHECK(biased == (has_bias ? routers : 0));
     }
 }
