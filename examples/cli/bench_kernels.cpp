@@ -22,10 +22,14 @@ struct Field {
 };
 // Scales of block formats are 2^-9, plain numbers ±1/128 to 1/64: random bits would be infinite or NaN now and then.
 constexpr Field kFields[] = {
-    {DType::q4_k, 0, 0, 0x1800},     {DType::q4_k, 2, 0, 0x1800},      {DType::q4_0, 0, 0, 0x1800},
-    {DType::q8_0, 0, 0, 0x1800},     {DType::q6_k, 208, 0, 0x1800},    {DType::f16, 0, 0x83FF, 0x2000},
-    {DType::f32, 2, 0x807F, 0x3C00}, {DType::bf16, 0, 0x807F, 0x3C00},
+    {DType::q4_k, 0, 0, 0x1800},        {DType::q4_k, 2, 0, 0x1800},      {DType::q4_0, 0, 0, 0x1800},
+    {DType::q8_0, 0, 0, 0x1800},        {DType::q6_k, 208, 0, 0x1800},    {DType::f16, 0, 0x83FF, 0x2000},
+    {DType::f32, 2, 0x807F, 0x3C00},    {DType::bf16, 0, 0x807F, 0x3C00}, {DType::int4_32, 0, 0, 0x1800},
+    {DType::int4_64, 0, 0, 0x1800},     {DType::int4_128, 0, 0, 0x1800},  {DType::f8_e4m3_32, 2, 0, 0x3B00},
+    {DType::f8_e4m3_128, 2, 0, 0x3B00}, {DType::nf4, 2, 0, 0x3B00},
 };
+
+bool is_scaled_f8(DType dtype) { return dtype == DType::f8_e4m3_32 || dtype == DType::f8_e4m3_128; }
 
 std::size_t row_bytes(DType dtype, std::int64_t columns) {
     const DTypeInfo& info = dtype_info(dtype);
@@ -35,7 +39,8 @@ std::size_t row_bytes(DType dtype, std::int64_t columns) {
 std::vector<std::byte> random_rows(DType dtype, std::int64_t rows, std::int64_t columns) {
     std::vector<std::byte> bytes(static_cast<std::size_t>(rows) * row_bytes(dtype, columns));
     std::mt19937_64 random(0);
-    for (std::byte& byte : bytes) byte = static_cast<std::byte>(random() & 0xFF);
+    const unsigned mask = is_scaled_f8(dtype) ? 0xBF : 0xFF;  // no code is NaN
+    for (std::byte& byte : bytes) byte = static_cast<std::byte>(random() & mask);
     const auto block = static_cast<std::size_t>(dtype_info(dtype).block_bytes);
     for (const Field& field : kFields) {
         if (field.dtype != dtype) continue;
@@ -132,7 +137,8 @@ Status measure_kernels(const KernelBenchOptions& options, const std::function<vo
             if (!seconds) return seconds.status();
             const double ops =
                 2.0 * 3.0 * static_cast<double>(kChoices * tokens) * static_cast<double>(kHidden * kWidth);
-            const bool is_integer = dtype_info(format).block_elements > 1;
+            const bool is_integer =
+                dtype_info(format).block_elements > 1 && format != DType::nf4 && !is_scaled_f8(format);
             on_rate({format, tokens, ops / *seconds, bytes / *seconds, ops / bytes, is_integer});
         }
     }

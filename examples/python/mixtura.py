@@ -94,12 +94,13 @@ WeightAt = IntEnum("WeightAt", "OUTPUT INPUT", start=0)
 Health = IntEnum("Health", "OK NOTE WARNING FAILURE", start=0)
 Finish = IntEnum("Finish", "NONE STOP_TOKEN STOP_STRING MAX_TOKENS CONTEXT_FULL CANCELLED CALLBACK", start=0)
 
-# Names as mixtura_dtype_name() gives them: 0 on, 20 on, 40 on.
+# Names as mixtura_dtype_name() gives them: 0 on, 20 on, 40 on, 80 on.
 DTYPES: dict[str, int] = {name: first + i for first, names in (
     (0, "unknown f64 f32 f16 bf16 f8_e4m3 f8_e5m2 f8_e8m0 f8_e4m3fnuz f8_e5m2fnuz f6_e2m3 f6_e3m2 f4_e2m1 c64"),
     (20, "i64 i32 i16 i8 u64 u32 u16 u8 bool"),
     (40, "q4_0 q4_1 q5_0 q5_1 q8_0 q8_1 q2_k q3_k q4_k q5_k q6_k q8_k iq1_s iq1_m iq2_xxs iq2_xs iq2_s iq3_xxs iq3_s "
-         "iq4_nl iq4_xs tq1_0 tq2_0 mxfp4 nvfp4")) for i, name in enumerate(names.split())}
+         "iq4_nl iq4_xs tq1_0 tq2_0 mxfp4 nvfp4"),
+    (80, "f8_e4m3_32 f8_e4m3_128 int4_32 int4_64 int4_128 nf4")) for i, name in enumerate(names.split())}
 _NUMPY_OF = {"f64": "<f8", "f32": "<f4", "f16": "<f2", "c64": "<c8", "i64": "<i8", "i32": "<i4", "i16": "<i2", "i8": "|i1",
              "u64": "<u8", "u32": "<u4", "u16": "<u2", "u8": "|u1", "bool": "|b1", "bf16": "<u2"}
 

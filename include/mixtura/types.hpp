@@ -16,7 +16,8 @@ using TokenId = std::int32_t;
 // What a callback answers: go on, or end the request (which then reports CALLBACK_STOPPED or FinishReason::callback).
 enum class Flow : std::int32_t { go_on = 0, stop = 1 };
 
-// What one tensor's bytes mean.  The first part are the plain types of safetensors, the second GGUF's block formats.
+// What one tensor's bytes mean.  The first part are the plain types of safetensors, the second GGUF's block formats,
+// the third our own rows of what checkpoints store in several tensors (kernels/quant/blocks.hpp); no file holds those.
 // The numbers are ours and permanent (they cross the C ABI); a file's own numbering is translated by its reader.
 enum class DType : std::int32_t {
     unknown = 0,
@@ -68,6 +69,13 @@ enum class DType : std::int32_t {
     tq2_0 = 62,
     mxfp4 = 63,
     nvfp4 = 64,
+
+    f8_e4m3_32 = 80,   // an f32 scale, 32 f8_e4m3
+    f8_e4m3_128 = 81,  // likewise 128
+    int4_32 = 82,      // an f16 scale, a zero point of 0 to 31, 32 codes of 4 bits
+    int4_64 = 83,      // likewise 64
+    int4_128 = 84,     // likewise 128
+    nf4 = 85,          // an f32 scale, 64 codes of 4 bits into the map of bitsandbytes' NF4
 };
 
 // A DType's arithmetic: `block_elements` consecutive elements along the innermost dimension take `block_bytes` bytes.

@@ -58,6 +58,12 @@ constexpr DTypeInfo kTable[] = {
     {DType::tq2_0, "tq2_0", 256, 2 + 64},
     {DType::mxfp4, "mxfp4", 32, 1 + 16},
     {DType::nvfp4, "nvfp4", 64, 4 + 32},
+    {DType::f8_e4m3_32, "f8_e4m3_32", 32, 4 + 32},
+    {DType::f8_e4m3_128, "f8_e4m3_128", 128, 4 + 128},
+    {DType::int4_32, "int4_32", 32, 3 + 16},
+    {DType::int4_64, "int4_64", 64, 3 + 32},
+    {DType::int4_128, "int4_128", 128, 3 + 64},
+    {DType::nf4, "nf4", 64, 4 + 32},
 };
 
 constexpr DTypeInfo kUnknown{DType::unknown, "unknown", 1, 0};

@@ -39,7 +39,7 @@ struct Mixture {
 
 // Formats take turns with the activations, and with the side that an expert's weight is multiplied in.
 ExpertSpec spec_of(DType dtype) {
-    const bool is_long = dtype_info(dtype).block_elements == 256;
+    const bool is_long = dtype_info(dtype).block_elements > 32;
     const auto turn = static_cast<int>(dtype);
     ExpertSpec spec;
     spec.hidden_size = is_long ? 256 : 160;  // ten panels of rows: no power of two

@@ -4,6 +4,7 @@
 
 #include <mixtura/checkpoint.hpp>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,11 +17,31 @@
 
 namespace mixtura {
 
+// A weight that the files hold in several tensors: codes, and what turns them into numbers.  Which tensors those are,
+// weights/quantisation.hpp finds out; the index then has the weight under its own name, with the extents [out, in]
+// and the dtype that it takes in memory.
+struct PackedTensor {
+    enum class Scheme { block_f8, awq, gptq, nf4 };
+    Scheme scheme = Scheme::block_f8;
+    TensorInfo codes, scales;                        // nf4's scales are its absmax
+    std::int64_t block_rows = 1, block_columns = 0;  // of the weight, that share a scale
+    TensorInfo zeros, groups;                        // awq and gptq; the group of each input, which may be missing
+    int zero_offset = 0;                             // what is added to a stored zero point
+    TensorInfo nested_scales, nested_map;            // nf4 whose scales are codes themselves
+    std::int64_t nested_block = 0;
+    float nested_offset = 0.0F;
+
+    bool is_nested() const noexcept { return nested_block > 0; }
+    // Whether rows of the weight lie across the whole tensor of codes.
+    bool is_across() const noexcept { return scheme == Scheme::awq || scheme == Scheme::gptq; }
+};
+
 // Every tensor of the model and where it lies.  Names are unique over all files.
 struct WeightIndex {
     std::vector<std::shared_ptr<const File>> files;
-    std::vector<TensorInfo> tensors;     // in file order
-    std::vector<std::uint32_t> by_name;  // indices into tensors, ascending by name
+    std::vector<TensorInfo> tensors;                          // in file order
+    std::vector<std::uint32_t> by_name;                       // indices into tensors, ascending by name
+    std::map<std::string, PackedTensor, std::less<>> packed;  // by the weight's name
 
     void sort_names();  // fills by_name
     const TensorInfo* find(std::string_view name) const noexcept;

@@ -139,6 +139,12 @@ int product_index(DType dtype) noexcept {
         case DType::iq4_nl: return 13;
         case DType::iq4_xs: return 14;
         case DType::mxfp4: return 15;
+        case DType::f8_e4m3_32: return 16;
+        case DType::f8_e4m3_128: return 17;
+        case DType::int4_32: return 18;
+        case DType::int4_64: return 19;
+        case DType::int4_128: return 20;
+        case DType::nf4: return 21;
         default: return -1;
     }
 }

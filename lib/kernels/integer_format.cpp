@@ -140,6 +140,13 @@ void read(const BlockMxfp4& block, IntegerUnit& unit) noexcept {
     read_nibbles<16>(block.qs, unit.codes);
 }
 
+template <std::size_t kCount>
+void read(const BlockInt4<kCount>& block, IntegerUnit& unit) noexcept {
+    unit.d = block.d.value();
+    unit.zero = block.zero & 31U;
+    for (std::size_t g = 0; g < kCount / 32; ++g) read_nibbles<16>(block.qs + 16 * g, unit.codes + 32 * g);
+}
+
 }  // namespace
 
 void read_unit(const IntegerFormat& format, const std::byte* block, IntegerUnit& unit) noexcept {
@@ -157,6 +164,9 @@ void read_unit(const IntegerFormat& format, const std::byte* block, IntegerUnit&
         case DType::iq4_nl: return read(load_field<BlockIq4Nl>(block), unit);
         case DType::iq4_xs: return read(load_field<BlockIq4Xs>(block), unit);
         case DType::mxfp4: return read(load_field<BlockMxfp4>(block), unit);
+        case DType::int4_32: return read(load_field<BlockInt4<32>>(block), unit);
+        case DType::int4_64: return read(load_field<BlockInt4<64>>(block), unit);
+        case DType::int4_128: return read(load_field<BlockInt4<128>>(block), unit);
         default: return;
     }
 }

@@ -2,8 +2,10 @@
 // row of the table below; the file-layout reference, the packer and the panel kernels all read it, and the formula of
 // the product (README.md, "The product of integer formats") is written once for all of them.
 //
-// A unit is one block of the file (32 or 256 elements of one row).  Every group of 32 or 16 elements in it has a scale
+// A unit is one block of the file (32 to 256 elements of one row).  Every group of 32 or 16 elements in it has a scale
 // s and, in some formats, a minimum m:   weight = s · q - m,   q = u - offset, or q = steps[u],  for the stored code u.
+// AWQ and GPTQ (int4_*) have a zero point z for each unit, q = u - z, from 0 to 31.  It is no minimum s · z: taken off
+// the codes as they are unpacked it costs nothing per token, and nothing cancels.
 #pragma once
 
 #include <mixtura/types.hpp>
@@ -20,13 +22,14 @@ inline constexpr std::int64_t kUnitColumnsMax = 256;
 
 struct IntegerFormat {
     DType dtype = DType::unknown;
-    std::int64_t unit_columns = 0;   // 32 or 256
+    std::int64_t unit_columns = 0;   // 32 to 256
     std::int64_t group_columns = 0;  // 32 or 16
     int code_bits = 0;               // bits of u; 8-bit codes are stored as u = q + 128
     int offset = 0;
     const std::int8_t* steps = nullptr;  // 16 values for formats that look q up
     bool has_minimum = false;
     bool has_group_codes = false;     // s = d · scale code, m = dmin · minimum code; else s = d, m = dmin
+    bool has_zero_points = false;     // one a unit
     bool has_exponent_scale = false;  // d is the 8-bit exponent code of mxfp4, not an f16
 };
 
@@ -82,6 +85,9 @@ inline constexpr IntegerFormat kIntegerFormats[] = {
      .code_bits = 4,
      .steps = kE2m1Steps,
      .has_exponent_scale = true},
+    {.dtype = DType::int4_32, .unit_columns = 32, .group_columns = 32, .code_bits = 4, .has_zero_points = true},
+    {.dtype = DType::int4_64, .unit_columns = 64, .group_columns = 32, .code_bits = 4, .has_zero_points = true},
+    {.dtype = DType::int4_128, .unit_columns = 128, .group_columns = 32, .code_bits = 4, .has_zero_points = true},
 };
 
 // nullptr for a dtype that is no integer format.  Threads: any-thread.
@@ -96,6 +102,7 @@ constexpr const IntegerFormat* integer_format(DType dtype) noexcept {
 struct IntegerUnit {
     std::uint16_t d;                           // f16 bits; mxfp4: exponent code
     std::uint16_t dmin;                        // f16 bits
+    std::uint8_t zero;                         // formats with zero points
     std::int8_t scales[kUnitColumnsMax / 16];  // scale codes of the groups
     std::uint8_t minimums[kUnitColumnsMax / 16];
     std::uint8_t codes[kUnitColumnsMax];  // u
@@ -108,7 +115,9 @@ void read_unit(const IntegerFormat& format, const std::byte* block, IntegerUnit&
 float group_scale(const IntegerFormat& format, std::uint16_t d, int scale_code) noexcept;
 float group_minimum(const IntegerFormat& format, std::uint16_t dmin, int minimum_code) noexcept;
 
-inline int integer_value(const IntegerFormat& format, std::uint8_t code) noexcept {
+// `zero` counts in formats with zero points.
+inline int integer_value(const IntegerFormat& format, std::uint8_t code, std::uint8_t zero) noexcept {
+    if (format.has_zero_points) return code - zero;
     return format.steps != nullptr ? format.steps[code] : code - format.offset;
 }
 

@@ -44,7 +44,7 @@ struct GatedActivation {
 };
 
 struct KernelTable {
-    PanelProductFunction product[16];  // by product_index(dtype)
+    PanelProductFunction product[22];  // by product_index(dtype)
 
     // x [columns] f32 · blocks [columns / 32]; columns % 32 == 0
     void (*quantise_row)(const float* x, std::int64_t columns, ActivationBlock* blocks) noexcept;

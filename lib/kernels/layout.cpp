@@ -5,6 +5,7 @@
 
 #include "base/checked.hpp"
 #include "kernels/byte_bits.hpp"
+#include "kernels/quant/blocks.hpp"
 #include "kernels/quant/decode.hpp"
 #include "kernels/quant/little_endian.hpp"
 
@@ -65,6 +66,7 @@ void pack_unit(const IntegerFormat& format, const IntegerPanel& panel, const Int
             store_field(out, r, Le16::from(units[r].d));
         }
         if (format.has_minimum) store_field(out + panel.minimum_bytes, r, Le16::from(units[r].dmin));
+        if (format.has_zero_points) store_byte(out + panel.zero_bytes + r, units[r].zero);
     }
     const auto groups_per_block = static_cast<std::size_t>(kBlockColumns / format.group_columns);
     for (std::size_t block = 0; block < static_cast<std::size_t>(format.unit_columns / kBlockColumns); ++block) {
@@ -123,10 +125,52 @@ void pack_plain(const std::byte* rows, std::int64_t row_count, std::int64_t colu
     }
 }
 
+// One block of each of 16 rows (nullptr: a row beyond the last) as a unit of a panel.
+template <std::size_t kCount>
+void pack_e4m3_unit(const std::byte* const (&blocks)[kPanelRows], std::byte* out) noexcept {
+    for (std::size_t r = 0; r < kPanelRows; ++r) {
+        BlockE4m3<kCount> block = {};
+        if (blocks[r] != nullptr) block = load_field<BlockE4m3<kCount>>(blocks[r]);
+        const float scale = e4m3_scale(f32_from_bits(block.scale.value()), block.codes, kCount);
+        store_field(out, r, Le32::from(f32_bits(scale)));
+        for (std::size_t k = 0; k < kCount; ++k)
+            store_byte(out + kScaledHeaderBytes + k * kPanelRows + r, block.codes[k]);
+    }
+}
+
+void pack_nf4_unit(const std::byte* const (&blocks)[kPanelRows], std::byte* out) noexcept {
+    for (std::size_t r = 0; r < kPanelRows; ++r) {
+        BlockNf4 block = {};
+        if (blocks[r] != nullptr) block = load_field<BlockNf4>(blocks[r]);
+        store_field(out, r, block.scale);
+        for (std::size_t i = 0; i < sizeof block.qs; ++i) {
+            const unsigned swapped = static_cast<unsigned>(block.qs[i]) << 4 | static_cast<unsigned>(block.qs[i]) >> 4;
+            store_byte(out + kScaledHeaderBytes + i * kPanelRows + r, swapped & 0xFFU);
+        }
+    }
+}
+
+void pack_scaled(const ScaledFormat& format, const std::byte* rows, std::int64_t row_count, std::int64_t columns,
+                 std::byte* out) noexcept {
+    const std::int64_t stride = row_bytes(format.dtype, columns), block_bytes = dtype_info(format.dtype).block_bytes;
+    for (std::int64_t first = 0; first < row_count; first += kPanelRows) {
+        for (std::int64_t u = 0; u < columns / format.unit_columns; ++u, out += scaled_unit_bytes(format)) {
+            const std::byte* blocks[kPanelRows];
+            for (std::int64_t r = 0; r < kPanelRows; ++r)
+                blocks[r] = first + r < row_count ? rows + (first + r) * stride + u * block_bytes : nullptr;
+            if (format.dtype == DType::nf4)
+                pack_nf4_unit(blocks, out);
+            else
+                format.unit_columns == 32 ? pack_e4m3_unit<32>(blocks, out) : pack_e4m3_unit<128>(blocks, out);
+        }
+    }
+}
+
 }  // namespace
 
 PanelKind panel_kind(DType dtype) noexcept {
     if (integer_format(dtype) != nullptr) return PanelKind::integer;
+    if (scaled_format(dtype) != nullptr) return PanelKind::scaled;
     if (dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16) return PanelKind::plain;
     return PanelKind::file_rows;
 }
@@ -158,6 +202,8 @@ NodeEnds::NodeEnds(const PackedMatrix& matrix, std::int64_t strip_panels, std::i
 std::int64_t panel_bytes(DType dtype, std::int64_t columns) noexcept {
     const IntegerFormat* format = integer_format(dtype);
     if (format != nullptr) return columns / format->unit_columns * integer_panel(*format).unit_bytes;
+    if (const ScaledFormat* scaled = scaled_format(dtype))
+        return columns / scaled->unit_columns * scaled_unit_bytes(*scaled);
     return kPanelRows * row_bytes(dtype, columns);
 }
 
@@ -184,6 +230,7 @@ void pack_rows(DType dtype, const std::byte* file_rows, std::int64_t rows, std::
         case PanelKind::plain:
             return dtype == DType::f32 ? pack_plain<4>(file_rows, rows, columns, packed)
                                        : pack_plain<2>(file_rows, rows, columns, packed);
+        case PanelKind::scaled: return pack_scaled(*scaled_format(dtype), file_rows, rows, columns, packed);
         case PanelKind::file_rows:
             std::memcpy(packed, file_rows, static_cast<std::size_t>(rows * row_bytes(dtype, columns)));
     }

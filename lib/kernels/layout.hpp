@@ -5,6 +5,7 @@
 // A panel of an integer format is a run of units (one file block of each of its rows), each:
 //     d     16 x f16; mxfp4: 16 x e8m0 code
 //     dmin  16 x f16, formats with minimums only
+//     zero  16 zero points, int4_* only
 //     then for every 32 columns of the unit:
 //         q4_k q5_k   16 scale codes, 16 minimum codes            one byte each
 //         q6_k q3_k   16 scale codes of the first 16 columns, 16 of the second
@@ -18,8 +19,10 @@
 //     1 more bit   64 bytes: operand i in bit i                                      (q5_x the fifth, q3_k the third)
 //     2 more bits  2 x 64 bytes, as the 2 low bits                                   (q6_k)
 //     8 bits       8 x 64 bytes, operand after operand, q8_0 as q + 128
-// A panel of f32, f16 or bf16 is, column after column, 16 elements.  Any other dtype stays as the file has it, row
-// after row, and is decoded as it is multiplied.
+// A panel of f32, f16 or bf16 is, column after column, 16 elements.  One of f8_e4m3_32 or f8_e4m3_128 is a run of
+// units: 16 x f32 scale (e4m3_scale), then 16 codes a column; one of nf4 likewise, with 16 bytes for two columns, the
+// first in the low halves.  Any other dtype stays as the file has it, row after row, and is decoded as it is
+// multiplied.
 #pragma once
 
 #include <mixtura/types.hpp>
@@ -30,6 +33,7 @@
 #include <span>
 
 #include "kernels/integer_format.hpp"
+#include "kernels/scaled_format.hpp"
 #include "parallel/parallel_for.hpp"
 
 namespace mixtura {
@@ -40,6 +44,7 @@ inline constexpr std::uint32_t kLayoutVersion = 1;
 enum class PanelKind {
     integer,    // integer_format(dtype) tells more
     plain,      // f32, f16, bf16
+    scaled,     // scaled_format(dtype) tells more; multiplied as plain ones are
     file_rows,  // not interleaved
 };
 PanelKind panel_kind(DType dtype) noexcept;
@@ -115,6 +120,7 @@ inline constexpr std::int64_t kOperandBytes = 64;
 // Where the parts of an integer panel lie.
 struct IntegerPanel {
     std::int64_t minimum_bytes = 0;     // offset of dmin in a unit
+    std::int64_t zero_bytes = 0;        // offset of the zero points in a unit
     std::int64_t header_bytes = 0;      // offset of the first 32 columns in a unit
     std::int64_t group_code_bytes = 0;  // bytes of group codes in front of the codes of 32 columns
     std::int64_t block_bytes = 0;       // of 32 columns: group codes and codes
@@ -123,7 +129,8 @@ struct IntegerPanel {
 constexpr IntegerPanel integer_panel(const IntegerFormat& format) noexcept {
     IntegerPanel panel;
     panel.minimum_bytes = kPanelRows * (format.has_exponent_scale ? 1 : 2);
-    panel.header_bytes = panel.minimum_bytes + (format.has_minimum ? 2 * kPanelRows : 0);
+    panel.zero_bytes = panel.minimum_bytes + (format.has_minimum ? 2 * kPanelRows : 0);
+    panel.header_bytes = panel.zero_bytes + (format.has_zero_points ? kPanelRows : 0);
     if (format.has_group_codes) {
         const bool two_fields = format.group_columns == 16 || format.has_minimum;
         panel.group_code_bytes = kPanelRows * (two_fields ? 2 : 1);

@@ -63,6 +63,8 @@ void unpack_unit(const IntegerFormat& format, const IntegerPanel& panel, const s
     unit.d =
         format.has_exponent_scale ? std::to_integer<std::uint16_t>(packed[r]) : load_field<Le16>(packed, r).value();
     unit.dmin = format.has_minimum ? load_field<Le16>(packed + panel.minimum_bytes, r).value() : std::uint16_t{0};
+    unit.zero =
+        format.has_zero_points ? std::to_integer<std::uint8_t>(packed[panel.zero_bytes + row]) : std::uint8_t{0};
     const auto groups_per_block = static_cast<std::size_t>(kBlockColumns / format.group_columns);
     const bool shared = format.has_minimum && groups_per_block == 2;  // q2_k: both codes in one byte
     for (std::size_t block = 0; block < static_cast<std::size_t>(format.unit_columns / kBlockColumns); ++block) {
@@ -92,7 +94,7 @@ void unpack_integer(const IntegerFormat& format, const PackedMatrix& matrix, std
             const float scale = group_scale(format, unit.d, unit.scales[group]);
             const float minimum = group_minimum(format, unit.dmin, unit.minimums[group]);
             for (std::int64_t k = first; k < first + format.group_columns; ++k) {
-                const float value = scale * static_cast<float>(integer_value(format, unit.codes[k]));
+                const float value = scale * static_cast<float>(integer_value(format, unit.codes[k], unit.zero));
                 *out++ = format.has_minimum ? value - minimum : value;
             }
         }
@@ -108,6 +110,16 @@ void unpack_plain(const PackedMatrix& matrix, std::int64_t row, float* out) noex
     for (std::int64_t k = 0; k < matrix.columns; ++k) decode(element + k * kPanelRows * bytes, out + k, 1);
 }
 
+void unpack_scaled(const ScaledFormat& format, const PackedMatrix& matrix, std::int64_t row, float* out) noexcept {
+    const auto r = static_cast<std::size_t>(row % kPanelRows);
+    const std::byte* unit = panel_data(matrix, panel_bytes(matrix.dtype, matrix.columns), row / kPanelRows);
+    for (std::int64_t u = 0; u < matrix.columns / format.unit_columns; ++u, unit += scaled_unit_bytes(format)) {
+        const float scale = load_f32(unit, r);
+        for (std::int64_t k = 0; k < format.unit_columns; ++k)
+            *out++ = scaled_value(format, unit + kScaledHeaderBytes, k, r) * scale;
+    }
+}
+
 }  // namespace
 
 void unpack_row(const PackedMatrix& matrix, std::int64_t row, float* out) noexcept {
@@ -115,6 +127,7 @@ void unpack_row(const PackedMatrix& matrix, std::int64_t row, float* out) noexce
     switch (panel_kind(matrix.dtype)) {
         case PanelKind::integer: return unpack_integer(*integer_format(matrix.dtype), matrix, row, out);
         case PanelKind::plain: return unpack_plain(matrix, row, out);
+        case PanelKind::scaled: return unpack_scaled(*scaled_format(matrix.dtype), matrix, row, out);
         case PanelKind::file_rows: {
             const std::int64_t blocks = matrix.columns / info.block_elements, bytes = blocks * info.block_bytes;
             const std::byte* panel = panel_data(matrix, kPanelRows * bytes, row / kPanelRows);

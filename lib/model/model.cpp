@@ -95,7 +95,7 @@ Result<Model> Model::open(const std::string& path, const ModelOptions& options) 
 Result<MemoryForecast> Model::forecast(const std::string& path, std::int64_t context_tokens, DType cache_dtype,
                                        const WeightMix& mix) noexcept {
     return without_exceptions([&]() -> Result<MemoryForecast> {
-        MIXTURA_ASSIGN_OR_RETURN(const ModelFiles files, ModelFiles::open(path));
+        MIXTURA_ASSIGN_OR_RETURN(ModelFiles files, ModelFiles::open(path));
         MIXTURA_ASSIGN_OR_RETURN(const Architecture architecture, describe_architecture(files));
         MIXTURA_ASSIGN_OR_RETURN(const WeightForecast weights,
                                  predict_weights(files, architecture, Topology::of_machine(), mix));

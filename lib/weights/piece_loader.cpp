@@ -9,12 +9,15 @@
 #include "base/machine.hpp"
 #include "kernels/quant/decode.hpp"
 #include "kernels/quant/encode.hpp"
+#include "weights/packed_rows.hpp"
 
 namespace mixtura {
 namespace {
 
 constexpr std::size_t kLossRun = 4096;        // elements decoded at a time: a multiple of every block
 constexpr std::size_t kChunkBytes = 4 << 20;  // of a transposed tensor at a time
+// Rows of a weight in several tensors at a time, whole panels: their words lie in a cache line of the file's codes.
+constexpr std::int64_t kStripRows = 128;
 // A file of an eighth of the memory or more would push everything else out of the page cache on its way through.
 constexpr std::uint64_t kDirectShare = 8;
 
@@ -169,30 +172,22 @@ Result<const std::byte*> PieceLoader::gather_mxfp4(const WeightPiece& piece, Pie
     return scratch.rows.data();
 }
 
-Status PieceLoader::load(const WeightPiece& piece, PieceScratch& scratch, QuantisationLoss* loss) const {
+namespace {
+
+// Rows [piece.first_row, piece.last_row), which are of type `have`, into the memory of their job.
+Status store(const WeightPiece& piece, const std::byte* rows, DType have, PieceScratch& scratch,
+             QuantisationLoss* loss) {
     const WeightJob& job = *piece.job;
     const WeightBinding& binding = *job.binding;
     const std::int64_t row_count = piece.last_row - piece.first_row;
-    const DTypeInfo& dtype = dtype_info(job.tensor->dtype);
     const auto row_bytes = static_cast<std::size_t>(job.file_row_bytes);
-    Result<const std::byte*> gathered =
-        job.scales != nullptr ? gather_mxfp4(piece, scratch)
-        : binding.source.is_transposed
-            ? gather_transposed(piece, scratch)
-            : gather(*readers_[job.tensor->file], binding, job.tensor->offset_bytes + job.slice_offset, row_bytes,
-                     piece.first_row, piece.last_row, scratch.file, scratch.rows);
-    MIXTURA_ASSIGN_OR_RETURN(const std::byte* rows, std::move(gathered));
-    const auto decoded_blocks = static_cast<std::size_t>(row_count * binding.columns / dtype.block_elements);
     switch (binding.form) {
         case WeightForm::packed:
         case WeightForm::plain: {
-            // Transposed rows of another type than the file's are f32 already.
-            const bool is_decoded = binding.source.is_transposed && job.dtype != dtype.dtype;
-            const DType have = job.scales != nullptr ? job.dtype : is_decoded ? DType::f32 : dtype.dtype;
             if (have != job.dtype) {
                 MIXTURA_ASSIGN_OR_RETURN(rows,
                                          converted(rows, have, job.dtype, row_count, binding.columns, scratch, loss));
-                if (loss != nullptr) loss->from = dtype.dtype;
+                if (loss != nullptr) loss->from = job.tensor->dtype;
             }
             pack_rows(job.memory, job.dtype, rows, piece.first_row, piece.last_row, binding.columns);
             break;
@@ -202,11 +197,87 @@ Status PieceLoader::load(const WeightPiece& piece, PieceScratch& scratch, Quanti
                         static_cast<std::size_t>(row_count) * row_bytes);
             break;
         case WeightForm::floats:
-            decoder(dtype.dtype)(rows, reinterpret_cast<float*>(job.memory.data) + piece.first_row * binding.columns,
-                                 decoded_blocks);
+            decoder(have)(rows, reinterpret_cast<float*>(job.memory.data) + piece.first_row * binding.columns,
+                          static_cast<std::size_t>(row_count * binding.columns / dtype_info(have).block_elements));
             break;
     }
     return {};
+}
+
+// The row of the whole tensor where the job's slice begins.
+std::int64_t slice_row(const WeightJob& job) noexcept {
+    return job.file_row_bytes == 0 ? 0 : static_cast<std::int64_t>(job.slice_offset / job.file_row_bytes);
+}
+
+}  // namespace
+
+// A strip at a time, so that beside the codes of the file little else is held.
+Status PieceLoader::load_packed(const WeightPiece& piece, PieceScratch& scratch, QuantisationLoss* loss) const {
+    const WeightJob& job = *piece.job;
+    std::vector<std::int64_t> rows;
+    for (std::int64_t row = piece.first_row; row < piece.last_row; ++row)
+        rows.push_back(slice_row(job) + file_row(*job.binding, row));
+    MIXTURA_ASSIGN_OR_RETURN(const PackedRows source, PackedRows::read(readers_, *job.packed, *job.tensor, rows.front(),
+                                                                       rows.back() + 1, scratch.file, scratch.scales));
+    for (std::int64_t first = 0; first < std::ssize(rows); first += kStripRows) {
+        const std::int64_t count = std::min(kStripRows, std::ssize(rows) - first);
+        MIXTURA_RETURN_IF_ERROR(grow(scratch.rows, static_cast<std::uint64_t>(count) * job.file_row_bytes));
+        source.fill(std::span(rows).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)),
+                    scratch.rows.data());
+        const WeightPiece strip{&job, piece.job_index, piece.first_row + first, piece.first_row + first + count};
+        MIXTURA_RETURN_IF_ERROR(store(strip, scratch.rows.data(), job.tensor->dtype, scratch, loss));
+    }
+    return {};
+}
+
+// Rows of the matrix are columns of the file's: decoded strip by strip, then turned.
+Status PieceLoader::load_packed_transposed(const WeightPiece& piece, PieceScratch& scratch,
+                                           QuantisationLoss* loss) const {
+    const WeightJob& job = *piece.job;
+    const WeightBinding& binding = *job.binding;
+    const std::int64_t begin = slice_row(job) + std::max<std::int64_t>(binding.source.input_begin, 0);
+    const DTypeInfo& dtype = dtype_info(job.tensor->dtype);
+    const std::int64_t blocks = static_cast<std::int64_t>(job.file_row_bytes) / dtype.block_bytes,
+                       width = blocks * dtype.block_elements, row_count = piece.last_row - piece.first_row;
+    MIXTURA_ASSIGN_OR_RETURN(const PackedRows source,
+                             PackedRows::read(readers_, *job.packed, *job.tensor, begin, begin + binding.columns,
+                                              scratch.file, scratch.scales));
+    std::vector<float> turned(static_cast<std::size_t>(row_count * binding.columns)),
+        values(static_cast<std::size_t>(kStripRows * width));
+    MIXTURA_RETURN_IF_ERROR(grow(scratch.rows, static_cast<std::uint64_t>(kStripRows) * job.file_row_bytes));
+    for (std::int64_t first = 0; first < binding.columns; first += kStripRows) {
+        std::vector<std::int64_t> rows;
+        for (std::int64_t i = first; i < std::min(first + kStripRows, binding.columns); ++i) rows.push_back(begin + i);
+        source.fill(rows, scratch.rows.data());
+        decoder(dtype.dtype)(scratch.rows.data(), values.data(), rows.size() * static_cast<std::size_t>(blocks));
+        for (std::int64_t row = 0; row < row_count; ++row) {
+            const float* from = values.data() + file_row(binding, piece.first_row + row);
+            float* to = turned.data() + row * binding.columns + first;
+            for (std::int64_t i = 0; i < std::ssize(rows); ++i) to[i] = from[i * width];
+        }
+    }
+    return store(piece, reinterpret_cast<const std::byte*>(turned.data()), DType::f32, scratch, loss);
+}
+
+Status PieceLoader::load(const WeightPiece& piece, PieceScratch& scratch, QuantisationLoss* loss) const {
+    const WeightJob& job = *piece.job;
+    const WeightBinding& binding = *job.binding;
+    if (job.packed != nullptr) {
+        return binding.source.is_transposed ? load_packed_transposed(piece, scratch, loss)
+                                            : load_packed(piece, scratch, loss);
+    }
+    Result<const std::byte*> gathered =
+        job.scales != nullptr ? gather_mxfp4(piece, scratch)
+        : binding.source.is_transposed
+            ? gather_transposed(piece, scratch)
+            : gather(*readers_[job.tensor->file], binding, job.tensor->offset_bytes + job.slice_offset,
+                     static_cast<std::size_t>(job.file_row_bytes), piece.first_row, piece.last_row, scratch.file,
+                     scratch.rows);
+    MIXTURA_ASSIGN_OR_RETURN(const std::byte* rows, std::move(gathered));
+    // Transposed rows of another type than the file's are f32 already.
+    const bool is_decoded = binding.source.is_transposed && job.dtype != job.tensor->dtype;
+    const DType have = job.scales != nullptr ? job.dtype : is_decoded ? DType::f32 : job.tensor->dtype;
+    return store(piece, rows, have, scratch, loss);
 }
 
 }  // namespace mixtura

@@ -37,6 +37,9 @@ class PieceLoader {
                                     AlignedBuffer& rows) const;
     Result<const std::byte*> gather_transposed(const WeightPiece& piece, PieceScratch& scratch) const;
     Result<const std::byte*> gather_mxfp4(const WeightPiece& piece, PieceScratch& scratch) const;
+    // The same of weights in several tensors, to the end.
+    Status load_packed(const WeightPiece& piece, PieceScratch& scratch, QuantisationLoss* loss) const;
+    Status load_packed_transposed(const WeightPiece& piece, PieceScratch& scratch, QuantisationLoss* loss) const;
 
     std::vector<std::unique_ptr<PieceReader>> readers_;  // per file
 };

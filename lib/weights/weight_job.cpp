@@ -81,6 +81,8 @@ Result<WeightJob> make_job(const WeightIndex& index, const WeightBinding& bindin
     job.binding = &binding;
     MIXTURA_ASSIGN_OR_RETURN(job.tensor, find_tensor(index, binding, source.tensor));
     const TensorInfo& tensor = *job.tensor;
+    const auto packed = index.packed.find(tensor.name);
+    if (packed != index.packed.end()) job.packed = &packed->second;
     MIXTURA_ASSIGN_OR_RETURN(const auto extents, matrix_extents(binding, tensor));
     auto [rows, columns] = extents;
     const DTypeInfo& dtype = dtype_info(tensor.dtype);

@@ -20,12 +20,13 @@ inline constexpr std::int64_t kMxBlockColumns = 32, kMxCodeBytes = 16;
 struct WeightJob {
     const WeightBinding* binding = nullptr;
     const TensorInfo* tensor = nullptr;
-    const TensorInfo* scales = nullptr;  // of MXFP4 in two tensors
-    std::optional<std::size_t> same_as;  // an earlier job with the same bytes, whose memory serves both
-    DType dtype = DType::unknown;        // in memory
-    std::int64_t file_rows = 0;          // of the tensor or slice as the file stores it
-    std::uint64_t file_row_bytes = 0;    // of one of them
-    std::uint64_t slice_offset = 0;      // from the tensor's begin to the slice's
+    const TensorInfo* scales = nullptr;    // of MXFP4 in two tensors
+    const PackedTensor* packed = nullptr;  // of a weight in several tensors by a quantisation scheme
+    std::optional<std::size_t> same_as;    // an earlier job with the same bytes, whose memory serves both
+    DType dtype = DType::unknown;          // in memory
+    std::int64_t file_rows = 0;            // of the tensor or slice as the file stores it
+    std::uint64_t file_row_bytes = 0;      // of one of them
+    std::uint64_t slice_offset = 0;        // from the tensor's begin to the slice's
     std::uint64_t memory_bytes = 0;
     Place memory = {};
 };

@@ -34,7 +34,7 @@ std::vector<WeightPiece> make_pieces(const std::vector<WeightJob>& jobs) {
         std::int64_t step = static_cast<std::int64_t>(kPieceBytes / std::max<std::uint64_t>(job.file_row_bytes, 1));
         step = std::max(step / kPanelRows * kPanelRows, kPanelRows);
         // A transposed tensor is read column by column: in one piece, so that it is read once.
-        if (job.binding->source.is_transposed) step = rows;
+        if (job.binding->source.is_transposed || (job.packed != nullptr && job.packed->is_across())) step = rows;
         for (std::int64_t row = 0; row < rows; row += step)
             pieces.push_back({&job, i, row, std::min(row + step, rows)});
     }

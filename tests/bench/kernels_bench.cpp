@@ -27,8 +27,9 @@ struct Options {
     int threads = 0;
     std::optional<std::string> isa;
     std::int64_t rows = 1536, columns = 2048;
-    std::vector<DType> formats{DType::q4_k,  DType::q4_0, DType::q8_0, DType::q6_k, DType::q5_k, DType::iq4_xs,
-                               DType::mxfp4, DType::q2_k, DType::q3_k, DType::f16,  DType::bf16, DType::f32};
+    std::vector<DType> formats{DType::q4_k,   DType::q4_0,  DType::q8_0,        DType::q6_k,     DType::q5_k,
+                               DType::iq4_xs, DType::mxfp4, DType::q2_k,        DType::q3_k,     DType::f16,
+                               DType::bf16,   DType::f32,   DType::f8_e4m3_128, DType::int4_128, DType::nf4};
     std::vector<std::int64_t> tokens{1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 128};
     bool is_hot = false;
     bool is_best = false;

@@ -11,6 +11,9 @@ const char* spelling(DType dtype) {
     switch (dtype) {
         case DType::f32: return "F32";
         case DType::bf16: return "BF16";
+        case DType::f16: return "F16";
+        case DType::f8_e4m3: return "F8_E4M3";
+        case DType::i32: return "I32";
         case DType::u8: return "U8";
         default: throw std::runtime_error("no spelling known of " + std::string(dtype_name(dtype)));
     }

@@ -17,12 +17,12 @@ struct HalfField {
     std::size_t offset;
 };
 constexpr HalfField kHalfFields[] = {
-    {DType::q4_0, 0},    {DType::q4_1, 0},  {DType::q4_1, 2},    {DType::q5_0, 0},   {DType::q5_1, 0},
-    {DType::q5_1, 2},    {DType::q8_0, 0},  {DType::q8_1, 0},    {DType::q2_k, 80},  {DType::q2_k, 82},
-    {DType::q3_k, 108},  {DType::q4_k, 0},  {DType::q4_k, 2},    {DType::q5_k, 0},   {DType::q5_k, 2},
-    {DType::q6_k, 208},  {DType::iq1_s, 0}, {DType::iq2_xxs, 0}, {DType::iq2_xs, 0}, {DType::iq2_s, 0},
-    {DType::iq3_xxs, 0}, {DType::iq3_s, 0}, {DType::iq4_nl, 0},  {DType::iq4_xs, 0}, {DType::tq1_0, 52},
-    {DType::tq2_0, 64},
+    {DType::q4_0, 0},    {DType::q4_1, 0},    {DType::q4_1, 2},    {DType::q5_0, 0},     {DType::q5_1, 0},
+    {DType::q5_1, 2},    {DType::q8_0, 0},    {DType::q8_1, 0},    {DType::q2_k, 80},    {DType::q2_k, 82},
+    {DType::q3_k, 108},  {DType::q4_k, 0},    {DType::q4_k, 2},    {DType::q5_k, 0},     {DType::q5_k, 2},
+    {DType::q6_k, 208},  {DType::iq1_s, 0},   {DType::iq2_xxs, 0}, {DType::iq2_xs, 0},   {DType::iq2_s, 0},
+    {DType::iq3_xxs, 0}, {DType::iq3_s, 0},   {DType::iq4_nl, 0},  {DType::iq4_xs, 0},   {DType::tq1_0, 52},
+    {DType::tq2_0, 64},  {DType::int4_32, 0}, {DType::int4_64, 0}, {DType::int4_128, 0},
 };
 
 void tame_block(DType dtype, std::byte* block, Random& random) {
@@ -31,6 +31,11 @@ void tame_block(DType dtype, std::byte* block, Random& random) {
         if (field.dtype == dtype) store_field(block + field.offset, 0, Le16::from(f32_to_f16(magnitude())));
     }
     if (dtype == DType::mxfp4) block[0] = static_cast<std::byte>(116 + random.bits() % 8);
+    if (scaled_format(dtype) != nullptr) {
+        store_field(block, 0, Le32::from(f32_bits(magnitude())));
+        for (std::int64_t i = 4; dtype != DType::nf4 && i < dtype_info(dtype).block_bytes; ++i)
+            if ((block[i] & std::byte{0x7F}) == std::byte{0x7F}) block[i] = std::byte{0x7E};  // no NaN
+    }
     if (dtype == DType::q8_k) store_field(block, 0, Le32::from(f32_bits(magnitude())));
     if (dtype == DType::iq1_m) {
         for (std::size_t i = 0; i < 4; ++i) {  // the top four bits of each make d: 0x1800 is 2^-9
@@ -99,6 +104,7 @@ void set_scales(DType dtype, std::byte* block, std::uint16_t half) {
         if (field.dtype == dtype) store_field(block + field.offset, 0, Le16::from(half));
     }
     if (dtype == DType::mxfp4) block[0] = static_cast<std::byte>(half & 0xFFU);
+    if (scaled_format(dtype) != nullptr) store_field(block, 0, Le32::from(f32_bits(f16_to_f32(half))));
 }
 
 std::vector<float> random_activations(std::int64_t rows, std::int64_t columns, std::uint64_t seed) {

@@ -27,8 +27,8 @@ std::vector<std::byte> random_weights(DType dtype, std::int64_t rows, std::int64
 // File bytes without any sense: every scale may be infinite, NaN, subnormal or zero.
 std::vector<std::byte> arbitrary_weights(DType dtype, std::int64_t rows, std::int64_t columns, std::uint64_t seed);
 
-// Every f16 scale and minimum of a block becomes `half`, mxfp4's exponent its low byte; formats without such keep
-// theirs.
+// Every f16 scale and minimum of a block becomes `half`, mxfp4's exponent its low byte, an f32 scale its value;
+// formats without such keep theirs.
 void set_scales(DType dtype, std::byte* block, std::uint16_t half);
 
 // [rows, columns] f32; by row: plain gaussians, then one trouble after another (zero blocks, outliers × 1000, all equal

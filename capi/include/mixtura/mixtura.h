@@ -197,7 +197,8 @@ MIXTURA_API void mixtura_log_set(mixtura_log_callback callback, void *user_data,
 
 /* ---- Element types and tensors ----------------------------------------------------------------------------------- */
 
-/** What a tensor's bytes mean: plain types, and GGUF's block formats from 40 on. */
+/** What a tensor's bytes mean: plain types, GGUF's block formats from 40 on, and from 80 on the forms that weights stored
+ * in several tensors (codes, scales, zero points) take in memory. */
 enum {
     MIXTURA_DTYPE_UNKNOWN = 0,      /**< none */
     MIXTURA_DTYPE_F64 = 1,          /**< 64-bit float */
@@ -246,7 +247,13 @@ enum {
     MIXTURA_DTYPE_TQ1_0 = 61,       /**< GGUF */
     MIXTURA_DTYPE_TQ2_0 = 62,       /**< GGUF */
     MIXTURA_DTYPE_MXFP4 = 63,       /**< GGUF */
-    MIXTURA_DTYPE_NVFP4 = 64        /**< GGUF */
+    MIXTURA_DTYPE_NVFP4 = 64,       /**< GGUF */
+    MIXTURA_DTYPE_F8_E4M3_32 = 80,  /**< an f32 scale, 32 of f8_e4m3 */
+    MIXTURA_DTYPE_F8_E4M3_128 = 81, /**< an f32 scale, 128 of f8_e4m3 */
+    MIXTURA_DTYPE_INT4_32 = 82,     /**< an f16 scale, a zero point, 32 codes of 4 bits */
+    MIXTURA_DTYPE_INT4_64 = 83,     /**< an f16 scale, a zero point, 64 codes of 4 bits */
+    MIXTURA_DTYPE_INT4_128 = 84,    /**< an f16 scale, a zero point, 128 codes of 4 bits */
+    MIXTURA_DTYPE_NF4 = 85          /**< an f32 scale, 64 codes of 4 bits into NF4's map */
 };
 
 /** "bf16", "q4_k"; "unknown" for another number; static.  Threads: any-thread.  Since: 0.1 */

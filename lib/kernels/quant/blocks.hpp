@@ -1,7 +1,7 @@
-// The layouts of GGUF's block formats, byte for byte as in the file.  Fields are bytes or Le16/Le32, so a struct has
-// alignment 1 and no padding; each static_assert is the block size of the GGUF specification.  kElements consecutive
-// weights of one row share a block.  What the fields mean is said where they are decoded (q_legacy, q_k, iq, ternary,
-// fp4 .cpp).
+// The layouts of GGUF's block formats, byte for byte as in the file, and of our own at the end.  Fields are bytes or
+// Le16/Le32, so a struct has alignment 1 and no padding; each static_assert is the block size of the GGUF
+// specification.  kElements consecutive weights of one row share a block.  What the fields mean is said where they are
+// decoded (q_legacy, q_k, iq, ternary, fp4, scaled .cpp).
 #pragma once
 
 #include <cstddef>
@@ -219,5 +219,32 @@ struct BlockNvfp4 {
     std::uint8_t qs[32];
 };
 static_assert(sizeof(BlockNvfp4) == 36);
+
+// ---- ours: rows of what checkpoints store in several tensors (scaled_format.hpp, integer_format.hpp;
+// weights/packed_rows.cpp makes them)
+
+template <std::size_t kCount>
+struct BlockE4m3 {
+    static constexpr std::size_t kElements = kCount;
+    Le32 scale;  // f32
+    std::uint8_t codes[kCount];
+};
+static_assert(sizeof(BlockE4m3<32>) == 36 && sizeof(BlockE4m3<128>) == 132);
+
+template <std::size_t kCount>
+struct BlockInt4 {
+    static constexpr std::size_t kElements = kCount;
+    Le16 d;                       // f16 scale
+    std::uint8_t zero;            // of which the lower five bits count
+    std::uint8_t qs[kCount / 2];  // of 32 elements each 16 bytes: i in the low halves, i + 16 in the high ones
+};
+static_assert(sizeof(BlockInt4<32>) == 19 && sizeof(BlockInt4<64>) == 35 && sizeof(BlockInt4<128>) == 67);
+
+struct BlockNf4 {
+    static constexpr std::size_t kElements = 64;
+    Le32 scale;           // f32
+    std::uint8_t qs[32];  // elements 2i in the high halves, 2i + 1 in the low ones, as bitsandbytes has them
+};
+static_assert(sizeof(BlockNf4) == 36);
 
 }  // namespace mixtura

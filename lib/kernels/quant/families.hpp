@@ -14,6 +14,7 @@ DecodeBlocks k_decoder(DType dtype) noexcept;        // q2_k to q8_k
 DecodeBlocks iq_decoder(DType dtype) noexcept;       // iq1_s to iq4_xs
 DecodeBlocks ternary_decoder(DType dtype) noexcept;  // tq1_0, tq2_0
 DecodeBlocks fp4_decoder(DType dtype) noexcept;      // mxfp4, nvfp4
+DecodeBlocks scaled_decoder(DType dtype) noexcept;   // f8_e4m3_32 to nf4
 
 EncodeBlocks plain_encoder(DType dtype) noexcept;   // f32, f16, bf16
 EncodeBlocks legacy_encoder(DType dtype) noexcept;  // q4_0 to q8_0

@@ -27,7 +27,7 @@ float integer_output(const IntegerFormat& format, const std::vector<IntegerUnit>
             for (std::size_t j = 0; j < groups; ++j) {
                 int sum = 0, activation_sum = 0;
                 for (std::size_t k = j * group; k < (j + 1) * group; ++k) {
-                    sum += integer_value(format, unit.codes[first + k]) * x->q[k];
+                    sum += integer_value(format, unit.codes[first + k], unit.zero) * x->q[k];
                     activation_sum += x->q[k];
                 }
                 const float scale = group_scale(format, unit.d, unit.scales[first / group + j]);

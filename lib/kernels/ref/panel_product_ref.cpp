@@ -25,8 +25,11 @@ void read_panel_block(const IntegerFormat& format, const IntegerPanel& panel, co
     unpack_codes(format.code_bits, at + panel.group_code_bytes, codes);
     const bool two_groups = format.group_columns == 16;
     for (std::size_t r = 0; r < kPanelRows; ++r) {
+        const auto zero = format.has_zero_points
+                              ? std::to_integer<std::uint8_t>(unit[panel.zero_bytes + static_cast<std::int64_t>(r)])
+                              : std::uint8_t{0};
         for (std::size_t k = 0; k < kBlockColumns; ++k)
-            block.q[k][r] = integer_value(format, codes[k / 4][4 * r + k % 4]);
+            block.q[k][r] = integer_value(format, codes[k / 4][4 * r + k % 4], zero);
         const std::uint16_t d =
             format.has_exponent_scale ? std::to_integer<std::uint16_t>(unit[r]) : load_field<Le16>(unit, r).value();
         const std::uint16_t dmin =
@@ -112,6 +115,28 @@ void product_plain(const PanelProduct& product) noexcept {
     }
 }
 
+template <DType kDType>
+void product_scaled(const PanelProduct& product) noexcept {
+    const ScaledFormat& format = *scaled_format(kDType);
+    for (std::int64_t p = 0; p < product.panel_count; ++p) {
+        for (std::int64_t t = 0; t < product.token_count; ++t) {
+            const std::byte* unit = product.panels + p * product.panel_bytes;
+            const float* x = static_cast<const float*>(product.x[t]);
+            float* y = product.y[t] + p * kPanelRows;
+            for (std::int64_t r = 0; r < kPanelRows && !product.accumulate; ++r) y[r] = 0.0F;
+            for (std::int64_t k = 0; k < product.columns; ++k) {
+                const std::int64_t in_unit = k % format.unit_columns;
+                if (k > 0 && in_unit == 0) unit += scaled_unit_bytes(format);
+                for (std::size_t r = 0; r < kPanelRows; ++r) {
+                    const float weight =
+                        scaled_value(format, unit + kScaledHeaderBytes, in_unit, r) * load_f32(unit, r);
+                    y[r] = std::fma(x[k], weight, y[r]);
+                }
+            }
+        }
+    }
+}
+
 void fill_products(KernelTable& table) noexcept {
     const auto set = [&table](DType dtype, PanelProductFunction function) {
         table.product[product_index(dtype)] = function;
@@ -132,6 +157,12 @@ void fill_products(KernelTable& table) noexcept {
     set(DType::iq4_nl, product_integer<DType::iq4_nl>);
     set(DType::iq4_xs, product_integer<DType::iq4_xs>);
     set(DType::mxfp4, product_integer<DType::mxfp4>);
+    set(DType::f8_e4m3_32, product_scaled<DType::f8_e4m3_32>);
+    set(DType::f8_e4m3_128, product_scaled<DType::f8_e4m3_128>);
+    set(DType::int4_32, product_integer<DType::int4_32>);
+    set(DType::int4_64, product_integer<DType::int4_64>);
+    set(DType::int4_128, product_integer<DType::int4_128>);
+    set(DType::nf4, product_scaled<DType::nf4>);
 }
 
 }  // namespace mixtura::ref

@@ -65,9 +65,17 @@ MIXTURA_TILE __m512i with_bits(__m512i low, __m512i vector) {
     return _mm512_ternarylogic_epi32(shifted<kShift>(vector), _mm512_set1_epi8(static_cast<char>(kMask)), low, 0xEA);
 }
 
+// 128 - z in each of a row's four bytes.
+template <DType kDType>
+MIXTURA_TILE __m512i zero_shift(const std::byte* zeros) {
+    if constexpr (!kFormat<kDType>.has_zero_points) return _mm512_setzero_si512();
+    const __m512i z = _mm512_mullo_epi32(_mm512_cvtepu8_epi32(load_16(zeros)), _mm512_set1_epi32(0x0101'0101));
+    return _mm512_sub_epi8(_mm512_set1_epi8(-128), z);
+}
+
 // layout.hpp says where the bits are.
 template <DType kDType>
-MIXTURA_TILE void unpack(const std::byte* codes, __m512i (&u)[8]) {
+MIXTURA_TILE void unpack(const std::byte* codes, __m512i zeros, __m512i (&u)[8]) {
     constexpr int kBits = kFormat<kDType>.code_bits, kUp = kLift<kDType>;
     if constexpr (kBits == 8) {
         MIXTURA_UNROLL
@@ -117,6 +125,10 @@ MIXTURA_TILE void unpack(const std::byte* codes, __m512i (&u)[8]) {
             _mm512_broadcast_i32x4(load_16(reinterpret_cast<const std::byte*>(detail::kStepTable<kDType>.bytes)));
         MIXTURA_UNROLL
         for (int i = 0; i < 8; ++i) u[i] = _mm512_shuffle_epi8(steps, u[i]);
+    }
+    if constexpr (kFormat<kDType>.has_zero_points) {
+        MIXTURA_UNROLL
+        for (int i = 0; i < 8; ++i) u[i] = _mm512_add_epi8(u[i], zeros);
     }
 }
 
@@ -216,6 +228,7 @@ MIXTURA_TARGET_AVX512_VNNI void tile(const std::byte* panel, std::int64_t, std::
         __m512 d = kF.has_exponent_scale ? exponent_lanes(panel) : f16_lanes(panel);
         if constexpr (kLift<kDType> != 0) d = _mm512_mul_ps(d, _mm512_set1_ps(1.0F / (1 << kLift<kDType>)));
         const __m512 dmin = kF.has_minimum ? f16_lanes(panel + kP.minimum_bytes) : d;
+        const __m512i zeros = zero_shift<kDType>(panel + kP.zero_bytes);
         const std::byte* block = panel + kP.header_bytes;
         for (std::int64_t b = 0; b < kF.unit_columns / kBlockColumns; ++b, block += kP.block_bytes) {
             MIXTURA_UNROLL
@@ -226,7 +239,7 @@ MIXTURA_TARGET_AVX512_VNNI void tile(const std::byte* panel, std::int64_t, std::
             read_scales<kDType>(d, dmin, block, scales);
             set_bases<kDType>(scales);
             __m512i u[8];
-            unpack<kDType>(block + kP.group_code_bytes, u);
+            unpack<kDType>(block + kP.group_code_bytes, zeros, u);
             MIXTURA_UNROLL
             for (int t = 0; t < kTokens; ++t) {
                 const auto& activations =
@@ -265,6 +278,9 @@ void fill_integer_products_vnni(KernelTable& table) noexcept {
     table.product[product_index(DType::iq4_nl)] = product<DType::iq4_nl>;
     table.product[product_index(DType::iq4_xs)] = product<DType::iq4_xs>;
     table.product[product_index(DType::mxfp4)] = product<DType::mxfp4>;
+    table.product[product_index(DType::int4_32)] = product<DType::int4_32>;
+    table.product[product_index(DType::int4_64)] = product<DType::int4_64>;
+    table.product[product_index(DType::int4_128)] = product<DType::int4_128>;
 }
 
 }  // namespace mixtura::avx512

@@ -21,7 +21,8 @@ template <DType kDType>
 constexpr int kLargestCode = (1 << kFormat<kDType>.code_bits) - 1;
 // Whether weights are multiplied with their sign, so that no offset is left to take away.
 template <DType kDType>
-constexpr bool kSigned = !MIXTURA_BODY_VNNI && (kFormat<kDType>.code_bits == 8 || kFormat<kDType>.steps != nullptr);
+constexpr bool kSigned = !MIXTURA_BODY_VNNI && (kFormat<kDType>.code_bits == 8 || kFormat<kDType>.steps != nullptr ||
+                                                kFormat<kDType>.has_zero_points);
 // How many vpmaddubsw results fit 16 bits.
 template <DType kDType>
 constexpr int kSumsTogether = kLargestCode<kDType> <= 15   ? 8
@@ -60,9 +61,17 @@ MIXTURA_TILE __m256i with_bits(__m256i low, __m256i vector) {
     return _mm256_or_si256(bits_of<kShift, kMask>(vector), low);
 }
 
+// 128 - z in each of a row's four bytes.
+template <DType kDType>
+MIXTURA_TILE __m256i zero_shift(const std::byte* zeros) {
+    if constexpr (!kFormat<kDType>.has_zero_points) return _mm256_setzero_si256();
+    const __m256i z = _mm256_mullo_epi32(_mm256_cvtepu8_epi32(load_8(zeros)), _mm256_set1_epi32(0x0101'0101));
+    return _mm256_sub_epi8(_mm256_set1_epi8(-128), z);
+}
+
 // Eight rows' codes; `codes` points at the half's first byte.  layout.hpp says where the bits are.
 template <DType kDType>
-MIXTURA_TILE void unpack(const std::byte* codes, __m256i (&u)[8]) {
+MIXTURA_TILE void unpack(const std::byte* codes, __m256i zeros, __m256i (&u)[8]) {
     constexpr int kBits = kFormat<kDType>.code_bits, kUp = (MIXTURA_BODY_VNNI ? kLift<kDType> : 0);
     if constexpr (kBits == 8) {
         MIXTURA_UNROLL
@@ -112,6 +121,10 @@ MIXTURA_TILE void unpack(const std::byte* codes, __m256i (&u)[8]) {
             _mm_load_si128(reinterpret_cast<const __m128i*>(detail::kStepTable<kDType>.bytes)));
         MIXTURA_UNROLL
         for (int i = 0; i < 8; ++i) u[i] = _mm256_shuffle_epi8(steps, u[i]);
+    }
+    if constexpr (kFormat<kDType>.has_zero_points) {
+        MIXTURA_UNROLL
+        for (int i = 0; i < 8; ++i) u[i] = _mm256_add_epi8(u[i], zeros);
     }
     if constexpr (kSigned<kDType>) {
         MIXTURA_UNROLL
@@ -236,6 +249,7 @@ MIXTURA_BODY_TARGET void half_tile(const std::byte* panel, std::int64_t columns,
         __m256 d = kF.has_exponent_scale ? exponent_lanes(panel + 8 * kHalf) : f16_lanes(panel + 16 * kHalf);
         if constexpr (kLift<kDType> != 0) d = _mm256_mul_ps(d, _mm256_set1_ps(1.0F / (1 << kLift<kDType>)));
         const __m256 dmin = kF.has_minimum ? f16_lanes(panel + kP.minimum_bytes + 16 * kHalf) : d;
+        const __m256i zeros = zero_shift<kDType>(panel + kP.zero_bytes + 8 * kHalf);
         const std::byte* block = panel + kP.header_bytes;
         for (std::int64_t b = 0; b < kF.unit_columns / kBlockColumns; ++b, block += kP.block_bytes) {
             if constexpr (kHalf == 0) {  // the second half finds the panel in the cache
@@ -248,7 +262,7 @@ MIXTURA_BODY_TARGET void half_tile(const std::byte* panel, std::int64_t columns,
             read_scales<kDType>(d, dmin, block + 8 * kHalf, scales);
             set_bases<kDType>(scales);
             __m256i u[8];
-            unpack<kDType>(block + kP.group_code_bytes + 32 * kHalf, u);
+            unpack<kDType>(block + kP.group_code_bytes + 32 * kHalf, zeros, u);
             MIXTURA_UNROLL
             for (int t = 0; t < kTokens; ++t) {
                 const auto& activations =
@@ -290,6 +304,9 @@ void fill_integer(KernelTable& table) noexcept {
     table.product[product_index(DType::iq4_nl)] = product<DType::iq4_nl>;
     table.product[product_index(DType::iq4_xs)] = product<DType::iq4_xs>;
     table.product[product_index(DType::mxfp4)] = product<DType::mxfp4>;
+    table.product[product_index(DType::int4_32)] = product<DType::int4_32>;
+    table.product[product_index(DType::int4_64)] = product<DType::int4_64>;
+    table.product[product_index(DType::int4_128)] = product<DType::int4_128>;
 }
 
 #undef MIXTURA_TILE

@@ -150,6 +150,25 @@ MIXTURA_LANES __m256 bf16_8(const std::byte* x) {
 // Sixteen f16 or bf16 at any address.
 MIXTURA_LANES Lanes load_f16(const std::byte* x) { return {f16_8(x), f16_8(x + 16)}; }
 MIXTURA_LANES Lanes load_bf16(const std::byte* x) { return {bf16_8(x), bf16_8(x + 16)}; }
+// Sixteen e4m3 codes in 2^-8: sign, exponent and fraction moved to where f16 has them.
+MIXTURA_LANES Lanes load_e4m3(const std::byte* x) {
+    const __m256i words = _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x)));
+    const __m256i halves = _mm256_and_si256(_mm256_slli_epi16(words, 7), _mm256_set1_epi16(-0x4080));  // 0xBF80
+    return {_mm256_cvtph_ps(_mm256_castsi256_si128(halves)), _mm256_cvtph_ps(_mm256_extracti128_si256(halves, 1))};
+}
+// What sixteen bytes' low halves, or high ones, stand for in a map of sixteen.
+template <bool kHigh>
+MIXTURA_LANES __m256 mapped_8(const std::byte* x, const float* map) {
+    const __m256i bytes = _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(x)));
+    const __m256i codes = kHigh ? _mm256_srli_epi32(bytes, 4) : bytes;  // a permutation reads three bits of each
+    const __m256 low = _mm256_permutevar8x32_ps(_mm256_loadu_ps(map), codes);
+    const __m256 high = _mm256_permutevar8x32_ps(_mm256_loadu_ps(map + 8), codes);
+    return _mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32(codes, 28)));  // by the fourth
+}
+template <bool kHigh>
+MIXTURA_LANES Lanes load_mapped(const std::byte* x, const float* map) {
+    return {mapped_8<kHigh>(x, map), mapped_8<kHigh>(x + 8, map)};
+}
 MIXTURA_LANES void store_f16(std::byte* y, Lanes x) {
     constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
     _mm_storeu_si128(reinterpret_cast<__m128i*>(y), _mm256_cvtps_ph(x.low, kNearest));

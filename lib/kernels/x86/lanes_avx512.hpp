@@ -104,6 +104,18 @@ MIXTURA_LANES Lanes load_bf16(const std::byte* x) {
     const __m512i words = _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(x)));
     return _mm512_castsi512_ps(_mm512_slli_epi32(words, 16));
 }
+// Sixteen e4m3 codes in 2^-8: sign, exponent and fraction moved to where f16 has them.
+MIXTURA_LANES Lanes load_e4m3(const std::byte* x) {
+    const __m256i words = _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x)));
+    const __m256i halves = _mm256_and_si256(_mm256_slli_epi16(words, 7), _mm256_set1_epi16(-0x4080));  // 0xBF80
+    return _mm512_cvtph_ps(halves);
+}
+// What sixteen bytes' low halves, or high ones, stand for in a map of sixteen.
+template <bool kHigh>
+MIXTURA_LANES Lanes load_mapped(const std::byte* x, const float* map) {
+    const __m512i bytes = _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x)));
+    return _mm512_permutexvar_ps(kHigh ? _mm512_srli_epi32(bytes, 4) : bytes, load(map));  // reads four bits of each
+}
 MIXTURA_LANES void store_f16(std::byte* y, Lanes x) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(y),
                         _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));

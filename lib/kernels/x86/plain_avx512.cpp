@@ -1,4 +1,4 @@
-// Products of f32, f16 and bf16 panels for AVX-512: plain_body.hpp over lanes_avx512.hpp.
+// Products of f32, f16, bf16 and scaled panels for AVX-512: plain_body.hpp over lanes_avx512.hpp.
 #include "kernels/x86/lanes_avx512.hpp"
 #include "kernels/x86/tiles.hpp"
 #include "kernels/x86/x86.hpp"
@@ -60,6 +60,9 @@ void fill_plain_products(KernelTable& table) noexcept {
     table.product[product_index(DType::f32)] = product<DType::f32>;
     table.product[product_index(DType::f16)] = product<DType::f16>;
     table.product[product_index(DType::bf16)] = product<DType::bf16>;
+    table.product[product_index(DType::f8_e4m3_32)] = product<DType::f8_e4m3_32>;
+    table.product[product_index(DType::f8_e4m3_128)] = product<DType::f8_e4m3_128>;
+    table.product[product_index(DType::nf4)] = product<DType::nf4>;
 }
 
 }  // namespace mixtura::avx512

@@ -15,10 +15,11 @@ template <DType kDType>
 inline constexpr IntegerPanel kPanel = integer_panel(kFormat<kDType>);
 
 // Codes with an offset reach the sums lifted to u · 2^kLift = (q + offset) · 2^kLift with offset · 2^kLift = 128, and
-// looked-up values as step + 128: so all sums start at ActivationBlock::start, and the scale is divided by 2^kLift,
-// which is exact.
+// looked-up values as step + 128, codes with a zero point as u - z + 128: so all sums start at ActivationBlock::start,
+// and the scale is divided by 2^kLift, which is exact.
 template <DType kDType>
-inline constexpr bool kHasOffset = kFormat<kDType>.offset != 0 || kFormat<kDType>.steps != nullptr;
+inline constexpr bool kHasOffset =
+    kFormat<kDType>.offset != 0 || kFormat<kDType>.steps != nullptr || kFormat<kDType>.has_zero_points;
 template <DType kDType>
 inline constexpr int kLift = kFormat<kDType>.offset == 0
                                  ? 0

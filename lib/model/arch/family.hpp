@@ -26,8 +26,9 @@ struct Family {
 
 std::span<const Family> families() noexcept;
 
-// UNKNOWN_ARCHITECTURE, listing the known ones; else what the family says.
-Result<Architecture> describe_architecture(const ModelFiles& files);
+// UNKNOWN_ARCHITECTURE, listing the known ones; else what the family says.  Weights that the files hold in several
+// tensors have one entry in files.index afterwards, under the name that the family asks for.
+Result<Architecture> describe_architecture(ModelFiles& files);
 
 Result<Architecture> describe_afmoe(const ModelConfig& config, const WeightIndex& index);
 Result<Architecture> describe_bailing_moe(const ModelConfig& config, const WeightIndex& index);

@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "model/arch/family.hpp"
+#include "weights/quantisation.hpp"
 
 namespace mixtura {
 namespace {
@@ -40,14 +41,15 @@ constexpr Family kFamilies[] = {
 };
 
 // Weights packed by another program's scheme: their numbers mean nothing without it.
-Status check_quantisation(const ModelFiles& files) {
-    const auto scheme = files.config.values.root().find("quantization_config");
-    if (files.format == CheckpointFormat::gguf || !scheme || scheme->is_null()) return {};
-    const auto method = scheme->find("quant_method");
-    const std::string name(method ? method->as_string().value_or("") : "");
-    if (name == "mxfp4") return {};
-    return error(StatusCode::unsupported, "the checkpoint's weights are quantised by ", quoted(name),
-                 " (quantization_config), expected none or mxfp4");
+Result<Quantisation> resolve_quantisation(ModelFiles& files) {
+    if (files.format == CheckpointFormat::gguf) return Quantisation();
+    const auto config = files.config.values.root().find("quantization_config");
+    Quantisation quantisation;
+    if (config) {
+        MIXTURA_ASSIGN_OR_RETURN(quantisation, read_quantisation(*config));
+    }
+    MIXTURA_RETURN_IF_ERROR(resolve_packed_tensors(quantisation, files.index));
+    return quantisation;
 }
 
 // Before a family builds anything for each layer: what a configuration claims costs no more than what there is.
@@ -66,16 +68,18 @@ Status check_layer_count(const ModelFiles& files) {
 
 std::span<const Family> families() noexcept { return kFamilies; }
 
-Result<Architecture> describe_architecture(const ModelFiles& files) {
+Result<Architecture> describe_architecture(ModelFiles& files) {
     const std::string& name = files.config.facts.architecture;
     const bool is_gguf = files.format == CheckpointFormat::gguf;
     const auto* family = std::find_if(std::begin(kFamilies), std::end(kFamilies), [&](const Family& candidate) {
         return !name.empty() && (is_gguf ? candidate.gguf_name : candidate.hub_name) == name;
     });
     if (family != std::end(kFamilies)) {
-        MIXTURA_RETURN_IF_ERROR(check_quantisation(files));
+        MIXTURA_ASSIGN_OR_RETURN(Quantisation quantisation, resolve_quantisation(files));
         MIXTURA_RETURN_IF_ERROR(check_layer_count(files));
-        return family->describe(files.config, files.index);
+        MIXTURA_ASSIGN_OR_RETURN(Architecture architecture, family->describe(files.config, files.index));
+        for (std::string& warning : quantisation.warnings) architecture.warnings.push_back(std::move(warning));
+        return architecture;
     }
     std::string known;
     for (const Family& candidate : kFamilies) {

@@ -20,7 +20,7 @@ TEST_CASE("every dtype is found again by its name and its number", "[base][short
         CHECK(info.block_bytes > 0);
         CHECK(names.insert(info.name).second);
     }
-    CHECK(names.size() == 47);
+    CHECK(names.size() == 53);
     CHECK(dtype_from_name("q9_9") == DType::unknown);
     CHECK(dtype_info(static_cast<DType>(9999)).block_bytes == 0);
 }

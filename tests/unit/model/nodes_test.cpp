@@ -64,7 +64,7 @@ TEST_CASE("bytes by node add up, as forecast, and count what the system agreed t
     for (const char* name : {"qwen3-moe", "hybrid-120"}) {
         INFO(name);
         const std::string path = test::golden(std::string("models/") + name);
-        const auto files = ModelFiles::open(path);
+        auto files = ModelFiles::open(path);
         REQUIRE(files);
         const auto architecture = describe_architecture(*files);
         REQUIRE(architecture);

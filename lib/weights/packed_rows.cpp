@@ -1,0 +1,222 @@
+#include "weights/packed_rows.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "kernels/quant/blocks.hpp"
+#include "kernels/quant/decode.hpp"
+#include "kernels/quant/half.hpp"
+
+namespace mixtura {
+namespace {
+
+using Scheme = PackedTensor::Scheme;
+using Readers = std::span<const std::unique_ptr<PieceReader>>;
+
+// Where AWQ keeps output i of eight, as a shift: outputs 0, 2, 4, 6, 1, 3, 5, 7 follow each other.
+constexpr unsigned kAwqShift[8] = {0, 16, 4, 20, 8, 24, 12, 28};
+
+Result<std::span<const std::byte>> read_all(Readers readers, const TensorInfo& tensor, AlignedBuffer& scratch) {
+    return readers[tensor.file]->read(tensor.offset_bytes, static_cast<std::size_t>(tensor.size_bytes), scratch);
+}
+
+// Elements [first, first + count) of a tensor of a plain float type.
+Status append_floats(const PieceReader& reader, const TensorInfo& tensor, std::int64_t first, std::int64_t count,
+                     AlignedBuffer& scratch, std::vector<float>& out) {
+    const std::int64_t bytes = dtype_info(tensor.dtype).block_bytes;
+    MIXTURA_ASSIGN_OR_RETURN(const std::span<const std::byte> stored,
+                             reader.read(tensor.offset_bytes + static_cast<std::uint64_t>(first * bytes),
+                                         static_cast<std::size_t>(count * bytes), scratch));
+    const std::size_t before = out.size();
+    out.resize(before + static_cast<std::size_t>(count));
+    decoder(tensor.dtype)(stored.data(), out.data() + before, static_cast<std::size_t>(count));
+    return {};
+}
+
+// Each scale as the f16 it is; a wider file type may hold what an f16 would round.
+Status to_halves(const TensorInfo& tensor, std::span<const float> scales, std::vector<std::uint16_t>& halves) {
+    halves.reserve(scales.size());
+    for (const float scale : scales) {
+        halves.push_back(f32_to_f16(scale));
+        if (std::isnan(scale) || f32_bits(f16_to_f32(halves.back())) == f32_bits(scale)) continue;
+        return error(StatusCode::unsupported, "tensor ", quoted(tensor.name), ": element ", halves.size() - 1, " is ",
+                     scale, ", expected scales that an f16 holds exactly");
+    }
+    return {};
+}
+
+Status check_groups(const TensorInfo& tensor, std::span<const std::byte> stored, std::int64_t group_size,
+                    std::int64_t in) {
+    const std::int64_t groups = (in + group_size - 1) / group_size;
+    for (std::int64_t i = 0; i < in; ++i) {
+        const auto group =
+            static_cast<std::int32_t>(load_field<Le32>(stored.data(), static_cast<std::size_t>(i)).value());
+        if (group < 0 || group >= groups) {
+            return error(StatusCode::corrupt_file, "tensor ", quoted(tensor.name), ": input ", i, " is in group ",
+                         group, ", expected 0 to ", groups - 1);
+        }
+        if (group != i / group_size) {
+            return error(StatusCode::unsupported, "tensor ", quoted(tensor.name), ": input ", i, " is in group ", group,
+                         ", expected ", i / group_size,
+                         ": GPTQ weights in activation order (desc_act) cannot be multiplied");
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+// The scales of blocks that rows [first, last) touch, or of all.
+Status PackedRows::read_scales(const PieceReader& reader, std::int64_t first, std::int64_t last,
+                               AlignedBuffer& scratch) {
+    const TensorInfo& tensor = packed_->scales;
+    std::int64_t count = tensor.shape.element_count();
+    if (packed_->scheme == Scheme::nf4) {
+        const std::int64_t per_row = in_ / packed_->block_columns;
+        first_scale_ = first * per_row;
+        count = (last - first) * per_row;
+    }
+    return append_floats(reader, tensor, first_scale_, count, scratch, scales_);
+}
+
+// absmax[b] = map[code] · nested[b / nested_block] + offset, rounded after each step.
+Status PackedRows::read_nested_scales(Readers readers, std::int64_t first, std::int64_t last, AlignedBuffer& scratch) {
+    const PackedTensor& p = *packed_;
+    std::vector<float> map, nested;
+    MIXTURA_RETURN_IF_ERROR(
+        append_floats(*readers[p.nested_map.file], p.nested_map, 0, p.nested_map.shape.element_count(), scratch, map));
+    MIXTURA_RETURN_IF_ERROR(append_floats(*readers[p.nested_scales.file], p.nested_scales, 0,
+                                          p.nested_scales.shape.element_count(), scratch, nested));
+    const std::int64_t per_row = in_ / p.block_columns, count = (last - first) * per_row;
+    first_scale_ = first * per_row;
+    MIXTURA_ASSIGN_OR_RETURN(
+        const std::span<const std::byte> codes,
+        readers[p.scales.file]->read(p.scales.offset_bytes + static_cast<std::uint64_t>(first_scale_),
+                                     static_cast<std::size_t>(count), scratch));
+    for (std::int64_t i = 0; i < count; ++i) {
+        const float product = map[std::to_integer<std::size_t>(codes[static_cast<std::size_t>(i)])] *
+                              nested[static_cast<std::size_t>((first_scale_ + i) / p.nested_block)];
+        scales_.push_back(product + p.nested_offset);
+    }
+    return {};
+}
+
+Status PackedRows::read_zeros(Readers readers, AlignedBuffer& scratch) {
+    MIXTURA_RETURN_IF_ERROR(to_halves(packed_->scales, scales_, halves_));
+    MIXTURA_ASSIGN_OR_RETURN(const std::span<const std::byte> zeros, read_all(readers, packed_->zeros, scratch));
+    zeros_.assign(zeros.begin(), zeros.end());
+    if (packed_->groups.name.empty()) return {};
+    MIXTURA_ASSIGN_OR_RETURN(const std::span<const std::byte> groups, read_all(readers, packed_->groups, scratch));
+    return check_groups(packed_->groups, groups, packed_->block_columns, in_);
+}
+
+Result<PackedRows> PackedRows::read(Readers readers, const PackedTensor& packed, const TensorInfo& weight,
+                                    std::int64_t first, std::int64_t last, AlignedBuffer& codes,
+                                    AlignedBuffer& scratch) {
+    PackedRows rows;
+    rows.packed_ = &packed;
+    rows.dtype_ = weight.dtype;
+    rows.out_ = weight.shape[0];
+    rows.in_ = weight.shape[1];
+    if (packed.is_nested()) {
+        MIXTURA_RETURN_IF_ERROR(rows.read_nested_scales(readers, first, last, scratch));
+    } else {
+        MIXTURA_RETURN_IF_ERROR(rows.read_scales(*readers[packed.scales.file], first, last, scratch));
+    }
+    if (packed.is_across()) {
+        MIXTURA_RETURN_IF_ERROR(rows.read_zeros(readers, scratch));
+        MIXTURA_ASSIGN_OR_RETURN(const std::span<const std::byte> all, read_all(readers, packed.codes, codes));
+        rows.codes_ = all.data();
+        return rows;
+    }
+    const std::int64_t row_bytes = packed.scheme == Scheme::nf4 ? rows.in_ / 2 : rows.in_;
+    MIXTURA_ASSIGN_OR_RETURN(
+        const std::span<const std::byte> some,
+        readers[packed.codes.file]->read(packed.codes.offset_bytes + static_cast<std::uint64_t>(first * row_bytes),
+                                         static_cast<std::size_t>((last - first) * row_bytes), codes));
+    rows.first_ = first;
+    rows.codes_ = some.data();
+    return rows;
+}
+
+void PackedRows::fill(std::span<const std::int64_t> rows, std::byte* out) const noexcept {
+    if (packed_->is_across()) return fill_int4(rows, out);
+    const DTypeInfo& info = dtype_info(dtype_);
+    const std::int64_t row_bytes = in_ / info.block_elements * info.block_bytes;
+    for (const std::int64_t row : rows) {
+        packed_->scheme == Scheme::nf4 ? fill_nf4(row, out) : fill_f8(row, out);
+        out += row_bytes;
+    }
+}
+
+void PackedRows::fill_f8(std::int64_t row, std::byte* out) const noexcept {
+    const std::int64_t per_row = (in_ + packed_->block_columns - 1) / packed_->block_columns;
+    const float* scales = scales_.data() + row / packed_->block_rows * per_row;
+    const std::byte* codes = codes_ + (row - first_) * in_;
+    if (dtype_ == DType::f32) {
+        for (std::int64_t i = 0; i < in_; ++i) {
+            const float value = f8_e4m3_to_f32(std::to_integer<std::uint8_t>(codes[i]));
+            store_field(out, static_cast<std::size_t>(i),
+                        Le32::from(f32_bits(value * scales[i / packed_->block_columns])));
+        }
+        return;
+    }
+    const std::int64_t unit = dtype_info(dtype_).block_elements;
+    for (std::int64_t i = 0; i < in_; i += unit) {
+        store_field(out, 0, Le32::from(f32_bits(scales[i / packed_->block_columns])));
+        std::memcpy(out + sizeof(Le32), codes + i, static_cast<std::size_t>(unit));
+        out += static_cast<std::int64_t>(sizeof(Le32)) + unit;
+    }
+}
+
+void PackedRows::fill_nf4(std::int64_t row, std::byte* out) const noexcept {
+    const std::int64_t per_row = in_ / packed_->block_columns;
+    const float* scales = scales_.data() + row * per_row - first_scale_;
+    const std::byte* codes = codes_ + (row - first_) * (in_ / 2);
+    constexpr auto kUnit = static_cast<std::int64_t>(BlockNf4::kElements);
+    for (std::int64_t i = 0; i < in_; i += kUnit) {
+        BlockNf4 block;
+        block.scale = Le32::from(f32_bits(scales[i / packed_->block_columns]));
+        std::memcpy(block.qs, codes + i / 2, sizeof block.qs);
+        store_field(out, static_cast<std::size_t>(i / kUnit), block);
+    }
+}
+
+// Units outside, rows inside: neighbouring rows lie in the same words, or in neighbouring ones.
+void PackedRows::fill_int4(std::span<const std::int64_t> rows, std::byte* out) const noexcept {
+    const DTypeInfo& info = dtype_info(dtype_);
+    const std::int64_t unit = info.block_elements, row_bytes = in_ / unit * info.block_bytes;
+    const bool is_awq = packed_->scheme == Scheme::awq;
+    const auto word = [](const std::byte* words, std::int64_t at) noexcept {
+        return load_field<Le32>(words, static_cast<std::size_t>(at)).value();
+    };
+    for (std::int64_t first = 0; first < in_; first += unit) {
+        const std::int64_t group = first / packed_->block_columns;
+        for (std::size_t r = 0; r < rows.size(); ++r) {
+            const std::int64_t row = rows[r];
+            const auto eighth = static_cast<unsigned>(row % 8);
+            const unsigned shift = is_awq ? kAwqShift[eighth] : 4 * eighth;
+            std::byte* block = out + static_cast<std::int64_t>(r) * row_bytes + first / unit * info.block_bytes;
+            store_field(block, 0, Le16::from(halves_[static_cast<std::size_t>(group * out_ + row)]));
+            const unsigned zero = word(zeros_.data(), group * (out_ / 8) + row / 8) >> shift & 0xFU;
+            block[2] = static_cast<std::byte>(zero + static_cast<unsigned>(packed_->zero_offset));
+            std::uint8_t codes[128];
+            for (std::int64_t i = 0; i < unit; ++i) {
+                if (is_awq) {
+                    codes[i] = word(codes_, (first + i) * (out_ / 8) + row / 8) >> shift & 0xFU;
+                } else if (i % 8 == 0) {
+                    const std::uint32_t eight = word(codes_, (first + i) / 8 * out_ + row);
+                    for (unsigned k = 0; k < 8; ++k) codes[i + k] = eight >> 4 * k & 0xFU;
+                }
+            }
+            for (std::int64_t i = 0; i < unit / 2; ++i) {
+                const std::uint8_t* low = codes + i / 16 * 32 + i % 16;
+                block[3 + i] = static_cast<std::byte>(low[0] | low[16] << 4);
+            }
+        }
+    }
+}
+
+}  // namespace mixtura

@@ -1,0 +1,49 @@
+// Rows of a weight that the files hold in several tensors, in the form that memory has them: blocks of a scale and
+// codes (kernels/quant/blocks.hpp), or f32 where no such block fits.  PieceLoader packs them like any file's rows.
+#pragma once
+
+#include <mixtura/status.hpp>
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "formats/model_files.hpp"
+#include "memory/piece_reader.hpp"
+
+namespace mixtura {
+
+class PackedRows {
+  public:
+    // What rows [first, last) of `weight`, whose parts `packed` names, are made of: the codes stay in `codes`, the rest
+    // passes through `scratch`.  Errors as File::read_at; OUT_OF_HOST_MEMORY; UNSUPPORTED for scales that memory would
+    // round and for GPTQ's inputs in another order than that of their groups; CORRUPT_FILE for groups that do not
+    // exist. Threads: any-thread, own buffers each.
+    static Result<PackedRows> read(std::span<const std::unique_ptr<PieceReader>> readers, const PackedTensor& packed,
+                                   const TensorInfo& weight, std::int64_t first, std::int64_t last,
+                                   AlignedBuffer& codes, AlignedBuffer& scratch);
+
+    // The rows of these numbers, one behind another, as weight.dtype has them.
+    void fill(std::span<const std::int64_t> rows, std::byte* out) const noexcept;
+
+  private:
+    Status read_scales(const PieceReader& reader, std::int64_t first, std::int64_t last, AlignedBuffer& scratch);
+    Status read_nested_scales(std::span<const std::unique_ptr<PieceReader>> readers, std::int64_t first,
+                              std::int64_t last, AlignedBuffer& scratch);
+    Status read_zeros(std::span<const std::unique_ptr<PieceReader>> readers, AlignedBuffer& scratch);
+    void fill_int4(std::span<const std::int64_t> rows, std::byte* out) const noexcept;
+    void fill_f8(std::int64_t row, std::byte* out) const noexcept;
+    void fill_nf4(std::int64_t row, std::byte* out) const noexcept;
+
+    const PackedTensor* packed_ = nullptr;
+    DType dtype_ = DType::unknown;
+    std::int64_t out_ = 0, in_ = 0;
+    std::int64_t first_ = 0;            // the row at codes_
+    const std::byte* codes_ = nullptr;  // of the rows asked for; of the whole weight where rows lie across
+    std::int64_t first_scale_ = 0;      // the number, in the file, of scales_[0]
+    std::vector<float> scales_;
+    std::vector<std::uint16_t> halves_;  // of int4: the scales as f16
+    std::vector<std::byte> zeros_;       // of int4: words as in the file
+};
+
+}  // namespace mixtura
