@@ -17,11 +17,11 @@
 namespace mixtura {
 
 struct GenerationOptions {
-    int thread_count = 0;             // 0: as many as this process may keep busy
-    std::int64_t context_tokens = 0;  // longest sequence; 0: the model's own context
-    DType cache_dtype = DType::f16;   // of keys and values: f32, f16 or bf16
-    std::int64_t step_tokens = 2048;  // most tokens computed at once; takes memory, changes no bit
-    OpTimes* op_times = nullptr;      // gets the time of every step added; borrowed for the object's life
+    int thread_count = 0;                  // 0: as many as this process may keep busy
+    std::int64_t context_tokens = 0;       // longest sequence; 0: the model's own context
+    CacheDTypes cache_dtype = DType::f16;  // of keys and values; cache_choices() are all there are
+    std::int64_t step_tokens = 2048;       // most tokens computed at once; takes memory, changes no bit
+    OpTimes* op_times = nullptr;           // gets the time of every step added; borrowed for the object's life
     // Called in create() for each mixture layer, ascending, with a copy of the policy that the checkpoint asks for
     // (router.policy): what it leaves there is in force (another top_k, temperature, mask ...).  create() fails with
     // what it answers, unless that is OK; with INVALID_ARGUMENT where Router::check refuses the policy, and with
