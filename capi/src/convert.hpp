@@ -16,7 +16,7 @@ GenerationOptions generation_options_from(const mixtura_generation_options* opti
 inline Flow flow_from(int answer) { return answer == 0 ? Flow::go_on : Flow::stop; }
 std::function<Flow(std::int64_t, std::int64_t, const RoutePlan&)> route_from(mixtura_on_route on_route,
                                                                              void* user_data);
-DType cache_dtype_from(std::int32_t dtype);  // 0: f16
+CacheDTypes cache_dtypes_from(std::int32_t choice);  // MIXTURA_CACHE_…; 0: f16
 
 // `likeliest` gets what the result points to.
 mixtura_sampled sampled_to(const Sampled& sampled, std::vector<mixtura_token_logprob>& likeliest);

@@ -2,7 +2,12 @@
 
 namespace mixtura::capi {
 
-DType cache_dtype_from(std::int32_t dtype) { return dtype == 0 ? DType::f16 : static_cast<DType>(dtype); }
+CacheDTypes cache_dtypes_from(std::int32_t choice) {
+    if (choice == 0) return {};
+    const auto bits = static_cast<std::uint32_t>(choice);
+    const auto keys = static_cast<DType>(bits & 0xFFFFU), values = static_cast<DType>(bits >> 16);
+    return {keys, values == DType::unknown ? keys : values};
+}
 
 GenerationOptions generation_options_from(const mixtura_generation_options* options) {
     const mixtura_generation_options defaults = MIXTURA_GENERATION_OPTIONS_INIT;
@@ -10,7 +15,7 @@ GenerationOptions generation_options_from(const mixtura_generation_options* opti
     GenerationOptions ours;
     ours.thread_count = wanted.thread_count;
     ours.context_tokens = wanted.context_tokens;
-    ours.cache_dtype = cache_dtype_from(wanted.cache_dtype);
+    ours.cache_dtype = cache_dtypes_from(wanted.cache_dtype);
     if (wanted.step_tokens != 0) ours.step_tokens = wanted.step_tokens;
     if (wanted.change_router != nullptr) {
         ours.change_router = [wanted](std::int64_t layer, const RouterSpec& router, RouterPolicy& policy) -> Status {

@@ -19,7 +19,7 @@ mixtura_status mixtura_model_forecast(const char* path, int64_t context_tokens, 
                                       mixtura_memory_forecast* forecast) noexcept {
     return guard([&] {
         const mixtura::MemoryForecast found =
-            take(mixtura::Model::forecast(&given(path, "path"), context_tokens, cache_dtype_from(cache_dtype)));
+            take(mixtura::Model::forecast(&given(path, "path"), context_tokens, cache_dtypes_from(cache_dtype)));
         mixtura_memory_forecast out = MIXTURA_MEMORY_FORECAST_INIT;
         out.weight_bytes = found.weight_bytes;
         out.cache_bytes = found.cache_bytes;

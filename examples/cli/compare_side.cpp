@@ -37,6 +37,15 @@ Status for_each_part(std::string_view text, char separator, const Visit& visit) 
     }
 }
 
+// "f32, f16, ... or f8"
+std::string cache_names() {
+    const auto choices = cache_choices();
+    std::string names(choices.front().name);
+    for (const CacheChoice& choice : choices.subspan(1))
+        names.append(&choice == &choices.back() ? " or " : ", ").append(choice.name);
+    return names;
+}
+
 Status parse_experts(std::string_view setting, std::string_view list, std::vector<std::int64_t>& experts) {
     return for_each_part(list, '+', [&](std::string_view number) -> Status {
         if (!parse(number, experts.emplace_back()) || experts.back() < 0 || experts.back() > 65535)
@@ -57,8 +66,9 @@ Status parse_setting(std::string_view setting, CompareSide& side) {
         return value.empty() ? refuse(setting, "a path") : Status();
     }
     if (name == "cache") {
-        side.cache_dtype = dtype_from_name(value);
-        return side.cache_dtype == DType::unknown ? refuse(setting, "f32, f16 or bf16") : Status();
+        const auto dtypes = cache_dtypes_from_name(value);
+        side.cache_dtype = dtypes.value_or(side.cache_dtype);
+        return dtypes ? Status() : refuse(setting, cache_names());
     }
     if (name == "weights") {
         side.weights = value;

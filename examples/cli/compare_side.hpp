@@ -14,7 +14,7 @@ namespace mixtura::cli {
 struct CompareSide {
     std::string path;              // of the model
     std::string weights = "keep";  // as parse_weight_mix() reads it
-    DType cache_dtype = DType::f16;
+    CacheDTypes cache_dtype = {};
     std::optional<std::int64_t> top_k = {};
     std::optional<float> temperature = {};
     std::optional<float> logit_clamp = {};
@@ -32,7 +32,7 @@ struct CompareSide {
 inline constexpr const char* kSideSettings =
     "A side is 'default', a model's path, or settings between commas:\n"
     "  file=PATH      another model, with the same vocabulary\n"
-    "  cache=DTYPE    of keys and values: f32, f16 (where nothing is said) or bf16\n"
+    "  cache=DTYPE    of keys and values, as --cache-dtype has it: f16 (where nothing is said), q8, f16+f8, ...\n"
     "  weights=MIX    what 16- and 32-bit weights become, as --weights has it, with + for a comma\n"
     "  top-k=N        experts of a token\n"
     "  temperature=T  of the router: its logits are divided by it\n"

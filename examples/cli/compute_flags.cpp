@@ -11,11 +11,18 @@ void add_compute_flags(CLI::App& command, ComputeFlags& flags) {
         ->check(CLI::Range(0, 4096))
         ->capture_default_str();
     command.add_option("--weights", flags.weights, kWeightsHelp)->capture_default_str();
+    add_cache_dtype(command, flags.cache_dtype);
+}
+
+void add_cache_dtype(CLI::App& command, CacheDTypes& dtypes) {
+    std::vector<std::string> names;
+    for (const CacheChoice& choice : cache_choices()) names.emplace_back(choice.name);
     command
         .add_option_function<std::string>(
-            "--cache-dtype", [&flags](const std::string& name) { flags.cache_dtype = dtype_from_name(name); },
-            "of keys and values: f32, f16 (where nothing is said) or bf16")
-        ->check(CLI::IsMember({"f32", "f16", "bf16"}));
+            "--cache-dtype",
+            [&dtypes](const std::string& name) { dtypes = cache_dtypes_from_name(name).value_or(dtypes); },
+            "of keys and values, or keys+values: f16 where nothing is said; q8 and f8 take about half of it")
+        ->check(CLI::IsMember(names));
 }
 
 Result<std::vector<TokenId>> token_ids(const std::vector<std::int64_t>& numbers) {

@@ -1,6 +1,7 @@
 // Flags of the commands that compute but do not generate.
 #pragma once
 
+#include <mixtura/cache_dtypes.hpp>
 #include <mixtura/status.hpp>
 #include <mixtura/types.hpp>
 
@@ -17,7 +18,7 @@ struct ComputeFlags {
     std::string model;
     int thread_count = 0;
     std::string weights = "keep";
-    DType cache_dtype = DType::f16;
+    CacheDTypes cache_dtype;
 };
 
 // Of --weights, wherever a command has it.
@@ -26,6 +27,9 @@ inline constexpr const char* kWeightsHelp =
 
 // MODEL, --threads, --weights and --cache-dtype.
 void add_compute_flags(CLI::App& command, ComputeFlags& flags);
+
+// --cache-dtype, one of cache_choices() by name.
+void add_cache_dtype(CLI::App& command, CacheDTypes& dtypes);
 
 // Numbers of the command line as token ids; OUT_OF_RANGE for one that no vocabulary could have.
 Result<std::vector<TokenId>> token_ids(const std::vector<std::int64_t>& numbers);

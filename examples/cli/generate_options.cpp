@@ -59,7 +59,7 @@ void add_generate_flags(CLI::App& command, GenerateFlags& flags) {
     command.add_option("--threads", flags.threads, "0: as many as this process may keep busy");
     command.add_option("--context", flags.context, "the longest sequence in tokens; 0: the model's own");
     command.add_option("--weights", flags.weights, kWeightsHelp)->capture_default_str();
-    command.add_option("--cache-dtype", flags.cache_dtype, "of keys and values: f32, f16 or bf16");
+    add_cache_dtype(command, flags.cache_dtype);
 }
 
 Result<SamplingOptions> GenerateFlags::sampling() const {
@@ -94,11 +94,7 @@ Result<GenerationOptions> GenerateFlags::generation() const {
     GenerationOptions options;
     options.thread_count = threads;
     options.context_tokens = context;
-    options.cache_dtype = dtype_from_name(cache_dtype);
-    if (options.cache_dtype == DType::unknown) {
-        return Status(StatusCode::invalid_argument,
-                      "--cache-dtype '" + printable(cache_dtype) + "' is no element type, expected f32, f16 or bf16");
-    }
+    options.cache_dtype = cache_dtype;
     return options;
 }
 

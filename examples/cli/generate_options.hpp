@@ -1,6 +1,7 @@
 // Flags that every generating command shares.
 #pragma once
 
+#include <mixtura/cache_dtypes.hpp>
 #include <mixtura/chat.hpp>
 
 #include <cstdint>
@@ -22,7 +23,8 @@ struct GenerateFlags {
     std::vector<std::string> stop, logit_bias;  // bias: "ID=VALUE"
     int threads = 0;
     std::int64_t context = 0;
-    std::string cache_dtype = "f16", weights = "keep";
+    CacheDTypes cache_dtype;
+    std::string weights = "keep";
 
     Result<SamplingOptions> sampling() const;
     StopOptions stop_options() const;

@@ -21,6 +21,7 @@ struct Options {
     std::string model;
     std::int64_t context_tokens = 0;  // 0: the model's own
     std::string weights = "keep";
+    CacheDTypes cache_dtype;
     bool as_json = false;
     bool with_tensors = false;
 };
@@ -244,7 +245,7 @@ int inspect(const Options& options) {
     if (!checkpoint) return complain(checkpoint.status());
     const auto mix = parse_weight_mix(options.weights);
     if (!mix) return complain(mix.status());
-    const auto forecast = Model::forecast(options.model, options.context_tokens, DType::f16, *mix);
+    const auto forecast = Model::forecast(options.model, options.context_tokens, options.cache_dtype, *mix);
     if (options.as_json) {
         print_json(*checkpoint, forecast, options);
         return kExitOk;
@@ -268,6 +269,7 @@ void add_inspect(CLI::App& app, int& exit_code) {
                      "tokens of the context whose memory is told; the model's own where it is not said")
         ->check(CLI::Range(1, 2'147'483'647));
     command->add_option("--weights", options->weights, kWeightsHelp)->capture_default_str();
+    add_cache_dtype(*command, options->cache_dtype);
     command->callback([options, &exit_code] { exit_code = inspect(*options); });
 }
 

@@ -18,7 +18,7 @@ LimitShare limit_share(const StepCost& cost, const MachineRates& rates, double s
     return {reading > compute ? "bandwidth" : "compute", std::max(reading, compute) / seconds};
 }
 
-Result<ModelCost> ModelCost::of(const std::string& path, const ModelFacts& facts, DType cache_dtype,
+Result<ModelCost> ModelCost::of(const std::string& path, const ModelFacts& facts, CacheDTypes cache_dtype,
                                 const WeightMix& weights) {
     // The cache has blocks and a working set; the difference of two lengths is what one token of context takes.
     constexpr std::int64_t kShort = 4096, kLong = 8192;

@@ -30,7 +30,7 @@ LimitShare limit_share(const StepCost& cost, const MachineRates& rates, double s
 class ModelCost {
   public:
     // Reads headers.  Errors: as Model::forecast.
-    static Result<ModelCost> of(const std::string& path, const ModelFacts& facts, DType cache_dtype,
+    static Result<ModelCost> of(const std::string& path, const ModelFacts& facts, CacheDTypes cache_dtype,
                                 const WeightMix& weights = {});
     ModelCost(const MemoryForecast& forecast, const ModelFacts& facts, double cache_bytes_per_token);
 

@@ -101,6 +101,9 @@ DTYPES: dict[str, int] = {name: first + i for first, names in (
     (40, "q4_0 q4_1 q5_0 q5_1 q8_0 q8_1 q2_k q3_k q4_k q5_k q6_k q8_k iq1_s iq1_m iq2_xxs iq2_xs iq2_s iq3_xxs iq3_s "
          "iq4_nl iq4_xs tq1_0 tq2_0 mxfp4 nvfp4"),
     (80, "f8_e4m3_32 f8_e4m3_128 int4_32 int4_64 int4_128 nf4")) for i, name in enumerate(names.split())}
+# How a model's keys and values are kept: an element type for both, or keys+values.
+CACHE_DTYPES: dict[str, int] = {"f32": 2, "f16": 3, "bf16": 4, "f8": 5, "q8": 44, "f16+f8": 327683, "bf16+f8": 327684, "f16+q8": 2883587,
+                                "bf16+q8": 2883588}
 _NUMPY_OF = {"f64": "<f8", "f32": "<f4", "f16": "<f2", "c64": "<c8", "i64": "<i8", "i32": "<i4", "i16": "<i2", "i8": "|i1",
              "u64": "<u8", "u32": "<u4", "u16": "<u2", "u8": "|u1", "bool": "|b1", "bf16": "<u2"}
 
@@ -532,6 +535,12 @@ def _dtype(name: str) -> int:
     if name not in DTYPES:
         raise InvalidArgument(f"{name!r} is no element type; they are {', '.join(DTYPES)}")
     return DTYPES[name]
+
+
+def _cache_dtype(name: str) -> int:
+    if name not in CACHE_DTYPES:
+        raise InvalidArgument(f"cache_dtype is {name!r}, expected {', '.join(CACHE_DTYPES)}")
+    return CACHE_DTYPES[name]
 
 
 def _utf8(text: str | bytes) -> bytes:
@@ -1019,7 +1028,7 @@ def _facts(found: Any) -> Facts:
 
 def forecast(path: str | os.PathLike[str], context_tokens: int = 0, cache_dtype: str = "f16") -> Forecast:
     """The memory a model and a context will need, from headers alone."""
-    return _record(Forecast, _fill("memory_forecast", "model_forecast", os.fsencode(path), context_tokens, _dtype(cache_dtype)))
+    return _record(Forecast, _fill("memory_forecast", "model_forecast", os.fsencode(path), context_tokens, _cache_dtype(cache_dtype)))
 
 
 class TensorInfo(NamedTuple):
@@ -1704,7 +1713,7 @@ class KVCache(_Handle):
         return values  # type: ignore[no-any-return]
 
     def view(self, sequence: int, layer: int) -> KVView:
-        """The blocks themselves, for an attention of the caller's; bf16 comes as uint16."""
+        """The blocks themselves, for an attention of the caller's; bf16 comes as uint16, q8_0 and f8_e4m3 as the bytes of a row."""
         with self._use() as pointer:
             view = _fill("kv_view", "kv_cache_view", pointer, sequence, layer)
             planes = [_fill("kv_plane_view", "kv_cache_plane", pointer, sequence, layer, plane) for plane in range(view.plane_count)]
@@ -1712,10 +1721,11 @@ class KVCache(_Handle):
             names = {code: name for name, code in DTYPES.items()}
             blocks = []
             for p in planes:
-                dtype = _NUMPY_OF[names[p.dtype]]
+                dtype = _NUMPY_OF.get(names[p.dtype], "|u1")
+                size = p.size if names[p.dtype] in _NUMPY_OF else p.row_stride_bytes
                 strides = (p.row_stride_bytes, p.head_stride_bytes, _numpy().dtype(dtype).itemsize)
                 blocks.append([None if block < 0 else _lend(self, view.base + block * view.block_stride_bytes + p.offset_bytes, dtype,
-                                                            KV_BLOCK_TOKENS, p.head_count, p.size, strides=strides) for block in table])
+                                                            KV_BLOCK_TOKENS, p.head_count, size, strides=strides) for block in table])
         return KVView(view.first_block, view.length_tokens, blocks)
 
     def trim(self) -> None:
@@ -1952,7 +1962,7 @@ def _make(name: str, model: int, context_tokens: int, step_tokens: int, threads:
     """What makes a generation, or something that holds one: arguments(generation_options) are the others of the function."""
     callbacks, kept, place = _Callbacks(), list[Any](), C.c_void_p()
     options = _new("generation_options", context_tokens=context_tokens, step_tokens=step_tokens, thread_count=threads,
-                   cache_dtype=_dtype(cache_dtype), change_router=_change_router(callbacks, change_router, kept))
+                   cache_dtype=_cache_dtype(cache_dtype), change_router=_change_router(callbacks, change_router, kept))
     callbacks.check(_function(name)(model, *arguments(options), C.byref(place)))
     return place.value
 

@@ -22,9 +22,9 @@ struct GenerationOptions {
     // are settled by this number and not by how long a sequence is, so a model trained on 4096 tokens and stretched to
     // more by LongRoPE rotates as trained only where this is at most 4096.
     std::int64_t context_tokens = 0;
-    DType cache_dtype = DType::f16;   // of keys and values: f32, f16 or bf16
-    std::int64_t step_tokens = 2048;  // most tokens computed at once; takes memory, changes no bit
-    OpTimes* op_times = nullptr;      // gets the time of every step added; borrowed for the object's life
+    CacheDTypes cache_dtype = DType::f16;  // of keys and values; cache_choices() are all there are
+    std::int64_t step_tokens = 2048;       // most tokens computed at once; takes memory, changes no bit
+    OpTimes* op_times = nullptr;           // gets the time of every step added; borrowed for the object's life
     // Called in create() for each mixture layer, ascending, with a copy of the policy that the checkpoint asks for
     // (router.policy): what it leaves there is in force (another top_k, temperature, mask ...).  create() fails with
     // what it answers, unless that is OK; with INVALID_ARGUMENT where Router::check refuses the policy, and with

@@ -24,8 +24,11 @@ inline constexpr std::int64_t kKVBlockTokens = 32;
 // One matrix row a token leaves behind: the keys of a layer, or its values, or the one latent row of latent attention.
 struct KVPlane {
     std::int64_t heads = 0;
-    std::int64_t size = 0;     // elements of one head's row
-    DType dtype = DType::f16;  // f32, f16 or bf16
+    std::int64_t size = 0;  // elements of one head's row
+    // f32, f16, bf16; or codes with scales: a row of q8_0 is blocks of 32 elements as GGUF's, an f16 and 32 int8, the
+    // last filled up with zeros; one of f8_e4m3 is its own scale as f32 and then an e4m3 an element.  An element reads
+    // as code · scale, rounded once.  Where one is NaN or infinite, all that share its scale read as NaN.
+    DType dtype = DType::f16;
 };
 
 struct KVLayer {
@@ -56,7 +59,7 @@ enum class SequenceId : std::uint64_t {};  // never given twice by one cache
 struct KVPlaneView {
     std::size_t offset_bytes = 0;
     std::size_t head_stride_bytes = 0;  // 32 · row_stride_bytes
-    std::size_t row_stride_bytes = 0;   // size · bytes of dtype
+    std::size_t row_stride_bytes = 0;   // of a row, its scales included
     std::int64_t heads = 0;
     std::int64_t size = 0;
     DType dtype = DType::f16;
@@ -131,8 +134,8 @@ class KVCache {
     Result<std::int64_t> kept_from(SequenceId sequence, std::size_t group) const noexcept;
 
     // Stores rows [T, heads · size] f32 at positions first to first + T - 1, rounded to nearest even where the plane is
-    // narrower than f32 (beyond its range: to infinity).  OUT_OF_RANGE outside the kept positions; BAD_STATE where a
-    // block is shared with a fork, whose content this would change.
+    // narrower than f32 (beyond the range of f16 and bf16: to infinity).  OUT_OF_RANGE outside the kept positions;
+    // BAD_STATE where a block is shared with a fork, whose content this would change.
     // Threads: calls for different rows may run at once, with each other and with reads of other rows.
     Status write(SequenceId sequence, std::size_t layer, std::size_t plane, std::int64_t first,
                  std::span<const float> rows) noexcept;

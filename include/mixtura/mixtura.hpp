@@ -4,6 +4,7 @@
 #include <mixtura/version.h>
 #include <mixtura/batch.hpp>
 #include <mixtura/build.hpp>
+#include <mixtura/cache_dtypes.hpp>
 #include <mixtura/chat.hpp>
 #include <mixtura/chat_template.hpp>
 #include <mixtura/checkpoint.hpp>

@@ -2,6 +2,7 @@
 // open; share it between threads, generations and chats.
 #pragma once
 
+#include <mixtura/cache_dtypes.hpp>
 #include <mixtura/chat_template.hpp>
 #include <mixtura/checkpoint.hpp>
 #include <mixtura/expert_pool.hpp>
@@ -70,9 +71,10 @@ class Model {
     // CANCELLED. Blocks on the disk.  Threads: any-thread.
     static Result<Model> open(const std::string& path, const ModelOptions& options = {}) noexcept;
 
-    // Reads headers only.  `context_tokens` 0: the model's own context.  `cache_dtype`: f32, f16 or bf16.
+    // Reads headers only.  `context_tokens` 0: the model's own context.  INVALID_ARGUMENT for a pair that the model
+    // cannot keep its keys and values in.
     static Result<MemoryForecast> forecast(const std::string& path, std::int64_t context_tokens = 0,
-                                           DType cache_dtype = DType::f16, const WeightMix& weights = {}) noexcept;
+                                           CacheDTypes cache_dtype = DType::f16, const WeightMix& weights = {}) noexcept;
 
     // All const members: any-thread.  References and views live as long as the Model or a copy of it.
     const std::string& path() const noexcept;

@@ -1,11 +1,9 @@
 // Reading and writing the rows of a KVCache: no block changes hands here.
 #include <mixtura/kv_cache.hpp>
 
-#include <cstring>
-
 #include "base/error.hpp"
 #include "cache/state.hpp"
-#include "kernels/quant/half.hpp"
+#include "kernels/cache_row.hpp"
 #include "parallel/fp_environment.hpp"
 
 namespace mixtura {
@@ -38,19 +36,6 @@ Result<Rows> rows_of(const KVCache::State& state, SequenceId id, std::size_t lay
                      " are named, but the sequence keeps positions ", kept, " to ", sequence.length, " (exclusive)");
     }
     return rows;
-}
-
-// Exactly what is stored: every f16 and bf16 is an f32.
-void load_row(DType dtype, const std::byte* stored, float* row, std::size_t count) noexcept {
-    if (dtype == DType::f32) {
-        std::memcpy(row, stored, count * sizeof(float));
-        return;
-    }
-    for (std::size_t i = 0; i < count; ++i) {
-        std::uint16_t half = 0;
-        std::memcpy(&half, stored + 2 * i, sizeof half);
-        row[i] = dtype == DType::f16 ? f16_to_f32(half) : bf16_to_f32(half);
-    }
 }
 
 // visit(where the row is stored, index of its first element in the rows) for every head's row.
@@ -96,9 +81,9 @@ Status KVCache::read(SequenceId sequence, std::size_t layer, std::size_t plane, 
                      std::span<float> rows) const noexcept {
     return without_exceptions([&]() -> Status {
         MIXTURA_ASSIGN_OR_RETURN(const Rows found, rows_of(*state_, sequence, layer, plane, first, rows.size()));
-        const auto size = static_cast<std::size_t>(found.plane->size);
+        const FpEnvironment environment;  // narrow elements are products
         for_each_row(*state_, found, first, [&](const std::byte* stored, std::size_t element) {
-            load_row(found.plane->dtype, stored, rows.data() + element, size);
+            load_cache_row(found.plane->dtype, stored, 0, found.plane->size, rows.data() + element);
         });
         return {};
     });

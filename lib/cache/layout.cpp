@@ -4,6 +4,7 @@
 
 #include "base/checked.hpp"
 #include "base/error.hpp"
+#include "kernels/cache_row.hpp"
 #include "memory/address_range.hpp"
 
 namespace mixtura {
@@ -14,34 +15,30 @@ constexpr std::uint64_t kBlockBytesMax = std::uint64_t{1} << 40;  // no machine'
 constexpr std::size_t kLayersMax = 65'536;
 constexpr std::size_t kPlanesMax = 8;
 
-bool is_storage(DType dtype) noexcept { return dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16; }
-
 Status check_plane(const KVPlane& plane, std::size_t layer, std::size_t index) {
     if (plane.heads < 1 || plane.size < 1) {
         return error(StatusCode::invalid_argument, "plane ", index, " of layer ", layer, " is ", plane.heads,
                      " heads of ", plane.size, " elements, expected at least 1 of each");
     }
-    if (!is_storage(plane.dtype)) {
+    if (!is_cache_dtype(plane.dtype)) {
         return error(StatusCode::invalid_argument, "plane ", index, " of layer ", layer, " is of dtype ",
-                     dtype_name(plane.dtype), ", expected f32, f16 or bf16");
+                     dtype_name(plane.dtype), ", expected f32, f16, bf16, q8_0 or f8_e4m3");
     }
     return {};
 }
 
 // Sets where the plane lies and moves `used` behind it; false where a block would grow too large.
 bool place(const KVPlane& plane, std::uint64_t& used, KVPlaneView& view) {
-    const auto element = static_cast<std::uint64_t>(dtype_info(plane.dtype).block_bytes);
-    const auto row = checked_multiply(static_cast<std::uint64_t>(plane.size), element);
-    if (!row) return false;
-    const auto head = checked_multiply(*row, static_cast<std::uint64_t>(kKVBlockTokens));
-    if (!head) return false;
-    const auto bytes = checked_multiply(*head, static_cast<std::uint64_t>(plane.heads));
+    if (static_cast<std::uint64_t>(plane.size) > kBlockBytesMax) return false;
+    const auto row = static_cast<std::uint64_t>(cache_row_bytes(plane.dtype, plane.size));
+    const std::uint64_t head = row * static_cast<std::uint64_t>(kKVBlockTokens);  // below 2^48
+    const auto bytes = checked_multiply(head, static_cast<std::uint64_t>(plane.heads));
     const auto end = bytes ? checked_add(used, *bytes) : std::nullopt;
     const auto aligned = end ? checked_align_up(*end, std::uint64_t{kAlignmentBytes}) : std::nullopt;
     if (!aligned || *aligned > kBlockBytesMax) return false;
     view = {static_cast<std::size_t>(used),
-            static_cast<std::size_t>(*head),
-            static_cast<std::size_t>(*row),
+            static_cast<std::size_t>(head),
+            static_cast<std::size_t>(row),
             plane.heads,
             plane.size,
             plane.dtype};

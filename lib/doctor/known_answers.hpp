@@ -32,13 +32,13 @@ struct KnownCase {
 Result<KnownCase> known_mixture(const KnownFormat& format);
 // Norms, rotary embedding, the cache's rounding, and attention over two splits.
 struct KnownCache {
-    DType dtype;
+    DType key_dtype, value_dtype;
     std::uint64_t attention_checksum;
 };
 std::span<const KnownCache> known_caches() noexcept;
 Result<KnownCase> known_attention(const KnownCache& cache);
 
-inline constexpr std::size_t kKnownCaseCount = 19;  // 16 formats of weights, 3 of the cache
+inline constexpr std::size_t kKnownCaseCount = 21;  // 16 formats of weights, 5 of the cache
 
 // 64-bit FNV-1a over the words' bytes, low byte first (Fowler, Noll, Vo, draft-eastlake-fnv-17).
 std::uint64_t checksum_of(const KnownAnswer& answer) noexcept;

@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "doctor/known_answers.hpp"
 #include "kernels/attention.hpp"
+#include "kernels/cache_row.hpp"
 #include "kernels/rope.hpp"
 #include "kernels/rows.hpp"
 #include "memory/aligned_buffer.hpp"
@@ -22,8 +23,11 @@ constexpr float kEpsilon = 1e-6F;
 constexpr std::uint32_t kStream = 1000;
 enum Part : std::uint32_t { kQueries, kKeyRows, kValues, kWeights, kBiases, kSinks };
 
-constexpr KnownCache kCaches[] = {
-    {DType::f32, 0xC4E5'806F'01F5'B0AA}, {DType::f16, 0x2705'52F1'756F'9D89}, {DType::bf16, 0x7DFA'7774'CBF6'D7F1}};
+constexpr KnownCache kCaches[] = {{DType::f32, DType::f32, 0xC4E5'806F'01F5'B0AA},
+                                  {DType::f16, DType::f16, 0x2705'52F1'756F'9D89},
+                                  {DType::bf16, DType::bf16, 0x7DFA'7774'CBF6'D7F1},
+                                  {DType::q8_0, DType::q8_0, 0x4D96'6A78'D8EE'A862},
+                                  {DType::f16, DType::f8_e4m3, 0xEB3C'7704'997C'C147}};
 
 struct Scene {
     std::vector<float> queries;          // [kRows, kQueryHeads, kWidth]
@@ -50,23 +54,21 @@ struct Turns {
 // One plane of the cache: pages in reverse order, so that a kernel that ignores the table is found out.
 struct Plane {
     Plane(const KernelTable& kernels, DType dtype, const std::vector<float>& rows)
-        : element_bytes(dtype_info(dtype).block_bytes),
-          bytes(static_cast<std::size_t>(kPages * kHeads * kCacheBlockTokens * kWidth * element_bytes)) {
+        : row_bytes(cache_row_bytes(dtype, kWidth)), bytes(static_cast<std::size_t>(kPages * page_bytes())) {
         for (std::int64_t p = 0; p < kKeys; ++p) {
             for (std::int64_t h = 0; h < kHeads; ++h) {
                 std::byte* const row = bytes.data() + (kPages - 1 - p / kCacheBlockTokens) * page_bytes() +
-                                       h * head_bytes() + p % kCacheBlockTokens * row_bytes();
+                                       h * head_bytes() + p % kCacheBlockTokens * row_bytes;
                 kernels.store_row(dtype, rows.data() + (p * kHeads + h) * kWidth, kWidth, row);
             }
         }
     }
 
-    std::int64_t row_bytes() const noexcept { return kWidth * element_bytes; }
-    std::int64_t head_bytes() const noexcept { return kCacheBlockTokens * row_bytes(); }
+    std::int64_t head_bytes() const noexcept { return kCacheBlockTokens * row_bytes; }
     std::int64_t page_bytes() const noexcept { return kHeads * head_bytes(); }
-    PagedRows view() const noexcept { return {bytes.data(), page_bytes(), row_bytes()}; }
+    PagedRows view() const noexcept { return {bytes.data(), page_bytes(), row_bytes}; }
 
-    std::int64_t element_bytes;
+    std::int64_t row_bytes;
     std::vector<std::byte> bytes;
 };
 
@@ -77,7 +79,7 @@ void turn(const KernelTable& kernels, RopePairing pairing, const Turns& turns, s
                 heads * kWidth, heads, kWidth);
 }
 
-void run_on(const Scene& scene, DType dtype, const KernelTable& kernels, KnownAnswer& answer) {
+void run_on(const Scene& scene, const KnownCache& known, const KernelTable& kernels, KnownAnswer& answer) {
     SerialFor alone;
     std::vector<float> queries(scene.queries.size()), keys(scene.keys.size()), outputs(scene.queries.size());
     rms_norm(kernels, alone, {scene.queries.data(), kWidth}, scene.weights.data(), kEpsilon, kRows * kQueryHeads,
@@ -87,7 +89,7 @@ void run_on(const Scene& scene, DType dtype, const KernelTable& kernels, KnownAn
     turn(kernels, RopePairing::half, Turns(kKeys - kRows, kRows), kRows, kQueryHeads, queries);
     turn(kernels, RopePairing::interleaved, Turns(0, kKeys), kKeys, kHeads, keys);
 
-    const Plane key_plane(kernels, dtype, keys), value_plane(kernels, dtype, scene.values);
+    const Plane key_plane(kernels, known.key_dtype, keys), value_plane(kernels, known.value_dtype, scene.values);
     std::int32_t table[kPages];
     for (std::int64_t i = 0; i < kPages; ++i) table[i] = static_cast<std::int32_t>(kPages - 1 - i);
     AttentionShape shape;
@@ -96,8 +98,8 @@ void run_on(const Scene& scene, DType dtype, const KernelTable& kernels, KnownAn
     shape.key_width = shape.value_width = kWidth;
     shape.scale = 0.125F;
     shape.sinks = scene.sinks.data();
-    const AttentionCache cache{key_plane.view(), value_plane.view(), key_plane.head_bytes(), value_plane.head_bytes(),
-                               dtype};
+    const AttentionCache cache{key_plane.view(),         value_plane.view(), key_plane.head_bytes(),
+                               value_plane.head_bytes(), known.key_dtype,    known.value_dtype};
     const AttentionSequence sequence{table, 0, kRows, kKeys - kRows, kKeys};
     attention(kernels, alone, shape, cache, {&sequence, 1}, {queries.data(), kQueryHeads * kWidth},
               {outputs.data(), kQueryHeads * kWidth});
@@ -116,9 +118,11 @@ Result<KnownCase> known_attention(const KnownCache& cache) {
     scene->weights = KnownNumbers(kStream, kWeights).numbers(kWidth, 2.0F);
     scene->biases = KnownNumbers(kStream, kBiases).numbers(kWidth, 1.0F);
     scene->sinks = KnownNumbers(kStream, kSinks).numbers(kQueryHeads, 2.0F);
-    return KnownCase{text("attention over a cache in ", dtype_name(cache.dtype)), cache.attention_checksum,
-                     [scene, dtype = cache.dtype](const KernelTable& kernels, KnownAnswer& answer) {
-                         run_on(*scene, dtype, kernels, answer);
+    const bool is_pair = cache.key_dtype != cache.value_dtype;
+    return KnownCase{text("attention over a cache in ", dtype_name(cache.key_dtype), is_pair ? " and " : "",
+                          is_pair ? dtype_name(cache.value_dtype) : ""),
+                     cache.attention_checksum, [scene, cache](const KernelTable& kernels, KnownAnswer& answer) {
+                         run_on(*scene, cache, kernels, answer);
                          return Status();
                      }};
 }

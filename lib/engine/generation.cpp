@@ -25,10 +25,6 @@ Status check_options(const GenerationOptions& options) {
         return error(StatusCode::invalid_argument, "step_tokens is ", options.step_tokens, ", expected 1 to ",
                      kStepMax);
     }
-    if (options.cache_dtype != DType::f32 && options.cache_dtype != DType::f16 && options.cache_dtype != DType::bf16) {
-        return error(StatusCode::invalid_argument, "cache_dtype is ", dtype_name(options.cache_dtype),
-                     ", expected f32, f16 or bf16");
-    }
     return {};
 }
 
@@ -44,6 +40,7 @@ Status not_finite(const NonFinite& failure, std::int64_t layer_count) {
 
 Result<GenerationOptions> settled_options(const ModelSpec& spec, const GenerationOptions& options) {
     MIXTURA_RETURN_IF_ERROR(check_options(options));
+    MIXTURA_RETURN_IF_ERROR(check_cache_dtypes(spec, options.cache_dtype));
     GenerationOptions settled = options;
     if (settled.context_tokens == 0) settled.context_tokens = spec.context_tokens;
     if (spec.learned_positions > 0 && settled.context_tokens > spec.learned_positions) {
@@ -68,7 +65,7 @@ Result<Generation> Generation::create(const Model& model, const GenerationOption
             std::make_unique<State>(State{model, settled, std::move(threads), std::move(cache), std::move(pass)});
         MIXTURA_ASSIGN_OR_RETURN(state->sequence, state->cache.create_sequence());
         MIXTURA_LOG(debug, "engine", "generation with ", state->threads->thread_count(), " threads, a context of ",
-                    settled.context_tokens, " tokens and ", dtype_name(settled.cache_dtype), " keys and values");
+                    settled.context_tokens, " tokens and ", cache_dtypes_name(settled.cache_dtype), " keys and values");
         return Generation(std::move(state));
     });
 }

@@ -37,7 +37,8 @@ struct AttentionCache {
     PagedRows values;
     std::int64_t key_head_stride_bytes = 0;
     std::int64_t value_head_stride_bytes = 0;
-    DType dtype = DType::f32;  // f32, f16 or bf16
+    DType key_dtype = DType::f32;  // is_cache_dtype(); any two go together
+    DType value_dtype = DType::f32;
 };
 
 // The rows [first_row, first_row + row_count) of the step belong to one sequence, at consecutive positions.

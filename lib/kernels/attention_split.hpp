@@ -41,10 +41,11 @@ struct AttentionPartial {
 };
 
 struct AttentionSplit {
-    PagedRows keys;    // [positions, key_width] dtype
-    PagedRows values;  // [positions, value_width] dtype
+    PagedRows keys;    // [positions, key_width] key_dtype
+    PagedRows values;  // [positions, value_width] value_dtype
     const std::int32_t* block_table = nullptr;
-    DType dtype = DType::f32;  // f32, f16 or bf16
+    DType key_dtype = DType::f32;  // is_cache_dtype()
+    DType value_dtype = DType::f32;
     std::int64_t key_width = 0;
     std::int64_t value_width = 0;
     std::int64_t split_first = 0;  // a multiple of kSplitTokens

@@ -68,7 +68,7 @@ struct KernelTable {
     void (*rotate)(RopePairing pairing, const float* cosines, const float* sines, std::int64_t pair_count,
                    float* x) noexcept;
 
-    // x rounded to the nearest dtype (f32, f16 or bf16), ties to even, for the KV cache.
+    // One head's row of the KV cache: x rounded to the nearest of what dtype can say, ties to even; cache_row.hpp.
     void (*store_row)(DType dtype, const float* x, std::int64_t count, std::byte* out) noexcept;
 
     void (*attend_split)(const AttentionSplit& split) noexcept;

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 
+#include "base/error.hpp"
+#include "cache/cache_dtypes.hpp"
+
 namespace mixtura {
 
-KVDescription cache_description(const ModelSpec& spec, DType dtype, std::int64_t tokens_max) {
+KVDescription cache_description(const ModelSpec& spec, CacheDTypes dtypes, std::int64_t tokens_max) {
     KVDescription description;
     description.groups.clear();
     description.tokens_max = tokens_max;
@@ -19,14 +22,30 @@ KVDescription cache_description(const ModelSpec& spec, DType dtype, std::int64_t
             description.groups.push_back({attention.window_tokens, attention.chunk_tokens});
         if (attention.is_latent()) {
             // One row a token; its first `rank` elements are the values too.
-            description.layers.push_back({{{1, attention.latent.rank + attention.latent.rope_width, dtype}}, group});
+            description.layers.push_back(
+                {{{1, attention.latent.rank + attention.latent.rope_width, dtypes.keys}}, group});
             continue;
         }
-        description.layers.push_back(
-            {{{attention.kv_heads, attention.key_width, dtype}, {attention.kv_heads, attention.value_width, dtype}},
-             group});
+        description.layers.push_back({{{attention.kv_heads, attention.key_width, dtypes.keys},
+                                       {attention.kv_heads, attention.value_width, dtypes.values}},
+                                      group});
     }
     return description;
+}
+
+Status check_cache_dtypes(const ModelSpec& spec, CacheDTypes dtypes) {
+    if (!is_cache_choice(dtypes)) {
+        return error(StatusCode::invalid_argument, "cache_dtype is ", cache_dtypes_name(dtypes), ", expected ",
+                     cache_choice_list(true));
+    }
+    const bool has_latent_rows = std::any_of(spec.layers.begin(), spec.layers.end(),
+                                             [](const LayerSpec& layer) { return layer.attention.is_latent(); });
+    if (dtypes.keys != dtypes.values && has_latent_rows) {
+        return error(StatusCode::invalid_argument, "cache_dtype is ", cache_dtypes_name(dtypes), ", but ",
+                     spec.architecture, " keeps rows that are keys and values at once, expected ",
+                     cache_choice_list(false));
+    }
+    return {};
 }
 
 }  // namespace mixtura

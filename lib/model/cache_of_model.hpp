@@ -1,6 +1,7 @@
 // The shape of the key/value cache that a model's layers ask for.
 #pragma once
 
+#include <mixtura/cache_dtypes.hpp>
 #include <mixtura/kv_cache.hpp>
 
 #include "model/spec.hpp"
@@ -8,6 +9,9 @@
 namespace mixtura {
 
 // Keys and values of every layer, or its latent rows; layers that see equally far back share a group.
-KVDescription cache_description(const ModelSpec& spec, DType dtype, std::int64_t tokens_max);
+KVDescription cache_description(const ModelSpec& spec, CacheDTypes dtypes, std::int64_t tokens_max);
+
+// INVALID_ARGUMENT for a pair that is no choice, or not this model's: latent rows are keys and values at once.
+Status check_cache_dtypes(const ModelSpec& spec, CacheDTypes dtypes);
 
 }  // namespace mixtura

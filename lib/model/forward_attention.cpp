@@ -199,7 +199,8 @@ Status ForwardPass::attend(std::size_t l, const Step& step, KVCache& cache, Para
         paged.values = plane(values);
         paged.key_head_stride_bytes = static_cast<std::int64_t>(keys.head_stride_bytes);
         paged.value_head_stride_bytes = static_cast<std::int64_t>(values.head_stride_bytes);
-        paged.dtype = keys.dtype;
+        paged.key_dtype = keys.dtype;
+        paged.value_dtype = values.dtype;
         sequences.push_back({view.block_table.data(), part.first_row, part.row_count, part.first_position,
                              part.first_position + part.row_count});
     }

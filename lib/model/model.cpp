@@ -92,11 +92,12 @@ Result<Model> Model::open(const std::string& path, const ModelOptions& options) 
     });
 }
 
-Result<MemoryForecast> Model::forecast(const std::string& path, std::int64_t context_tokens, DType cache_dtype,
+Result<MemoryForecast> Model::forecast(const std::string& path, std::int64_t context_tokens, CacheDTypes cache_dtype,
                                        const WeightMix& mix) noexcept {
     return without_exceptions([&]() -> Result<MemoryForecast> {
         MIXTURA_ASSIGN_OR_RETURN(ModelFiles files, ModelFiles::open(path));
         MIXTURA_ASSIGN_OR_RETURN(const Architecture architecture, describe_architecture(files));
+        MIXTURA_RETURN_IF_ERROR(check_cache_dtypes(architecture.spec, cache_dtype));
         MIXTURA_ASSIGN_OR_RETURN(const WeightForecast weights,
                                  predict_weights(files, architecture, Topology::of_machine(), mix));
         MemoryForecast forecast;

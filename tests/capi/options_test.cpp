@@ -88,4 +88,35 @@ TEST_CASE("A model opened through C may have its weights quantised, and tells th
     CHECK(unmade == nullptr);
 }
 
+TEST_CASE("Keys and values are kept as the choice says, in what the forecast says, and other pairs are refused",
+          "[capi][short]") {
+    const Model model = open_model();
+    const std::vector<std::int32_t> tokens(100, 3);
+    const auto made_with = [&](std::int32_t choice, mixtura_generation** made) {
+        mixtura_generation_options options = MIXTURA_GENERATION_OPTIONS_INIT;
+        options.thread_count = 1;
+        options.context_tokens = 100;
+        options.cache_dtype = choice;
+        return mixtura_generation_create(model.get(), &options, made);
+    };
+    for (const std::int32_t choice :
+         {MIXTURA_CACHE_F32, MIXTURA_CACHE_F16, MIXTURA_CACHE_BF16, MIXTURA_CACHE_F8, MIXTURA_CACHE_Q8,
+          MIXTURA_CACHE_F16_F8, MIXTURA_CACHE_BF16_F8, MIXTURA_CACHE_F16_Q8, MIXTURA_CACHE_BF16_Q8}) {
+        mixtura_generation* made = nullptr;
+        must(made_with(choice, &made));
+        const Generation generation(made);
+        must(mixtura_generation_feed(made, tokens.data(), tokens.size(), nullptr));
+        mixtura_generation_memory memory = MIXTURA_GENERATION_MEMORY_INIT;
+        must(mixtura_generation_get_memory(made, &memory));
+        mixtura_memory_forecast forecast = MIXTURA_MEMORY_FORECAST_INIT;
+        must(mixtura_model_forecast(tiny_model().c_str(), 100, choice, &forecast));
+        CHECK(memory.cache_bytes == forecast.cache_bytes);
+    }
+    for (const std::int32_t choice : {1, -1, 5 + 65536 * 3, 65536 * 44}) {  // the third: keys in f8, values in f16
+        mixtura_generation* made = nullptr;
+        CHECK(made_with(choice, &made) == MIXTURA_INVALID_ARGUMENT);
+        CHECK(std::string(mixtura_last_error_message()).find("expected f32, f16, bf16, f16+q8") != std::string::npos);
+    }
+}
+
 }  // namespace mixtura::capi_test

@@ -5,6 +5,7 @@
 
 #include "fuzz/kernel_input.hpp"
 #include "kernels/backend.hpp"
+#include "kernels/cache_row.hpp"
 #include "kernels/matmul.hpp"
 #include "kernels/quant/decode.hpp"
 #include "kernels/ref/ref.hpp"
@@ -124,19 +125,24 @@ void check_quantised(KernelInput& in) {
     }
 }
 
+DType cache_dtype(KernelInput& in) {
+    static constexpr DType kDTypes[] = {DType::f32, DType::f16, DType::bf16, DType::q8_0, DType::f8_e4m3};
+    return kDTypes[in.byte() % std::size(kDTypes)];
+}
+
 void check_stored(KernelInput& in) {
-    const DType dtype = in.byte() % 3 == 0 ? DType::f32 : in.flag() ? DType::f16 : DType::bf16;
+    const DType dtype = cache_dtype(in);
     const std::int64_t count = in.number(1, 400), offset = in.number(0, 3);
     Misplaced<float> x{in.floats(count), offset};
     const FpEnvironment guard;
     for (const Backend& backend : backends()) {
         if (!backend.is_supported) continue;
-        Misplaced<std::byte> out(count * dtype_info(dtype).block_bytes, std::byte{0}, offset), expected = out;
+        Misplaced<std::byte> out(cache_row_bytes(dtype, count), std::byte{0}, offset), expected = out;
         reference().store_row(dtype, x.data(), count, expected.data());
         backend.table->store_row(dtype, x.data(), count, out.data());
         std::vector<float> ours(static_cast<std::size_t>(count)), theirs = ours;  // as floats: NaN payloads may differ
-        ref::load_row(dtype, out.data(), count, ours.data());
-        ref::load_row(dtype, expected.data(), count, theirs.data());
+        load_cache_row(dtype, out.data(), 0, count, ours.data());
+        load_cache_row(dtype, expected.data(), 0, count, theirs.data());
         expect_equal(ours, theirs);
     }
 }
@@ -186,14 +192,13 @@ void check_attention(KernelInput& in) {
     shape.is_causal = in.byte() % 8 != 0;
     shape.window_tokens = in.byte() % 4 == 0 ? in.number(1, 300) : 0;
     shape.chunk_tokens = in.byte() % 4 == 0 ? in.number(1, 300) : 0;
-    const std::uint32_t choice = in.byte();
-    const DType dtype = choice % 3 == 0 ? DType::f32 : choice % 3 == 1 ? DType::f16 : DType::bf16;
+    const DType key_dtype = cache_dtype(in), value_dtype = cache_dtype(in);
     // As many queries and keys as the time allows, the queries first.
     const std::int64_t steps = 2 * kStepsMax / ((shape.key_width + shape.value_width) * shape.query_heads);
     const std::int64_t wanted_rows = in.number(1, 70), wanted_keys = in.number(1, 600);
     const std::int64_t rows = std::clamp<std::int64_t>(steps / 16, 1, wanted_rows);
     const std::int64_t keys = std::max(rows, std::min(wanted_keys, steps / rows));
-    test::AttentionScene scene(shape, dtype, keys, rows, in.byte());
+    test::AttentionScene scene(shape, {key_dtype, value_dtype}, keys, rows, in.byte());
     scene.queries = in.floats(static_cast<std::int64_t>(scene.queries.size()));
     scene.key_values = in.floats(static_cast<std::int64_t>(scene.key_values.size()));
     scene.value_values = in.floats(static_cast<std::int64_t>(scene.value_values.size()));

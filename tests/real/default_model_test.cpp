@@ -2,6 +2,7 @@
 // forward in f32 on the same file.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <map>
 #include <numeric>
 
 #include "real/real_models.hpp"
@@ -101,6 +102,24 @@ TEST_CASE("the default model's f16 build gives the reference's logits, routes an
     REQUIRE(ids.size() == paragraph.at("tokens"));
     // The bound asked for is 1 %; rounding alone stays far below.
     CHECK(test::perplexity(test::feed(model, ids), ids) == Approx(paragraph.at("value").get<double>()).epsilon(1e-3));
+}
+
+TEST_CASE("every type of cache loses on the default model what its table says, within twice", "[real][short]") {
+    const std::map<std::string_view, double> divergences = {
+        {"f32", 0.0},       {"f16", 3.5e-7},     {"bf16", 2.0e-5}, {"f16+q8", 4.1e-5}, {"bf16+q8", 1.4e-4},
+        {"f16+f8", 6.2e-4}, {"bf16+f8", 6.4e-4}, {"q8", 4.2e-4},   {"f8", 4.6e-3}};
+    const Model model = test::open_real("default-f16.gguf");
+    const std::vector<TokenId> ids =
+        ids_of(model, test::golden_json("default-model/golden-f16.json").at("perplexity").at("text"));
+    const test::Fed exact = test::feed(model, ids);
+    for (const auto& [name, dtypes] : cache_choices()) {
+        INFO(name);
+        const test::Fed fed = test::feed(model, ids, dtypes);
+        double divergence = 0;
+        for (std::size_t t = 0; t < ids.size(); ++t) divergence += test::divergence(fed.logits[t], exact.logits[t]);
+        CHECK(divergence / static_cast<double>(ids.size()) <= 2 * divergences.at(name) + 1e-12);
+        CHECK(test::perplexity(fed, ids) == Approx(test::perplexity(exact, ids)).epsilon(0.01));
+    }
 }
 
 TEST_CASE("the default model's q8_0 build stays within its bounds with integer activations", "[real][short]") {

@@ -23,10 +23,10 @@ Model open_real(std::string_view file) { return must(Model::open(MIXTURA_REAL_MO
 
 nlohmann::json golden_json(std::string_view path) { return nlohmann::json::parse(read_file(golden(path))); }
 
-Fed feed(const Model& model, const std::vector<TokenId>& tokens) {
+Fed feed(const Model& model, const std::vector<TokenId>& tokens, CacheDTypes cache_dtype) {
     GenerationOptions options;
     options.context_tokens = 512;
-    options.cache_dtype = DType::f32;
+    options.cache_dtype = cache_dtype;
     Generation generation = must(Generation::create(model, options));
     Fed fed;
     fed.ids.resize(static_cast<std::size_t>(model.facts().layer_count));

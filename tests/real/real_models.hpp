@@ -33,8 +33,8 @@ struct Fed {
     std::vector<std::vector<std::vector<std::int32_t>>> ids;  // [L][T] of the experts chosen; empty for dense layers
     std::vector<std::vector<std::vector<float>>> weights;     // the same, of their weights
 };
-// Keys and values are kept as f32, as the references do.
-Fed feed(const Model& model, const std::vector<TokenId>& tokens);
+// Keys and values are kept as f32 where nothing is said, as the references do.
+Fed feed(const Model& model, const std::vector<TokenId>& tokens, CacheDTypes cache_dtype = DType::f32);
 
 TokenId best(std::span<const float> logits);
 // max|a - b| / max|b|; infinite where a is not finite.

@@ -29,7 +29,7 @@ for name, _, uses in rows:
 # The room that implements each public header, so that a header's own includes obey the ranks too.
 PUBLIC_ROOM = {
     "version.h": "base", "build.hpp": "kernels", "log.hpp": "observe", "machine.hpp": "measure", "status.hpp": "base", "types.hpp": "base", "checkpoint.hpp": "formats", "tokenizer.hpp": "tokenizer",
-    "chat_template.hpp": "tokenizer", "sampler.hpp": "sampler", "kv_cache.hpp": "cache", "router.hpp": "router",
+    "chat_template.hpp": "tokenizer", "sampler.hpp": "sampler", "kv_cache.hpp": "cache", "cache_dtypes.hpp": "cache", "router.hpp": "router",
     "expert_pool.hpp": "experts", "model.hpp": "model", "weight_mix.hpp": "model", "chat.hpp": "engine", "generation.hpp": "engine",
     "batch.hpp": "engine", "op_times.hpp": "observe", "mixtura.hpp": "engine", "doctor.hpp": "doctor",
 }

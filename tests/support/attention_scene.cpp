@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "kernels/cache_row.hpp"
 #include "kernels/ref/ref.hpp"
+#include "parallel/fp_environment.hpp"
 #include "support/weights.hpp"
 
 namespace mixtura::test {
@@ -18,9 +20,9 @@ std::vector<float> gaussians(std::int64_t count, std::uint64_t seed, float size)
 
 }  // namespace
 
-AttentionScene::AttentionScene(AttentionShape s, DType d, std::int64_t key_count, std::int64_t row_count,
+AttentionScene::AttentionScene(AttentionShape s, Types types, std::int64_t key_count, std::int64_t row_count,
                                std::uint64_t seed)
-    : shape(s), dtype(d), keys(key_count), rows(row_count) {
+    : shape(s), key_dtype(types.keys), value_dtype(types.values), keys(key_count), rows(row_count) {
     queries = gaussians(row_count * shape.query_heads * shape.key_width, seed, 2.0F);
     key_values = gaussians(keys * shape.kv_heads * shape.key_width, seed + 1, 1.0F);
     value_values = gaussians(keys * shape.kv_heads * shape.value_width, seed + 2, 1.0F);
@@ -29,8 +31,8 @@ AttentionScene::AttentionScene(AttentionShape s, DType d, std::int64_t key_count
     place(seed);
 }
 
-std::int64_t AttentionScene::page_bytes(std::int64_t width) const {
-    return shape.kv_heads * kCacheBlockTokens * width * dtype_info(dtype).block_bytes;
+std::int64_t AttentionScene::head_bytes(DType dtype, std::int64_t width) const {
+    return kCacheBlockTokens * cache_row_bytes(dtype, width);
 }
 
 void AttentionScene::place(std::uint64_t seed) {
@@ -39,30 +41,34 @@ void AttentionScene::place(std::uint64_t seed) {
     std::iota(table.begin(), table.end(), 0);
     Random generator(seed);
     for (std::size_t i = table.size(); i > 1; --i) std::swap(table[i - 1], table[generator.bits() % i]);
-    fill(key_pages, key_values, shape.key_width);
-    fill(value_pages, value_values, shape.value_width);
+    const FpEnvironment guard;  // products round as the library's do
+    fill(key_pages, key_values, key_dtype, shape.key_width);
+    fill(value_pages, value_values, value_dtype, shape.value_width);
 }
 
-void AttentionScene::fill(std::vector<std::byte>& pages, const std::vector<float>& values, std::int64_t width) const {
-    pages.assign(static_cast<std::size_t>(static_cast<std::int64_t>(table.size()) * page_bytes(width)),
-                 std::byte{0xFF});
+void AttentionScene::fill(std::vector<std::byte>& pages, const std::vector<float>& values, DType dtype,
+                          std::int64_t width) const {
+    const std::int64_t row_bytes = cache_row_bytes(dtype, width),
+                       page_bytes = shape.kv_heads * head_bytes(dtype, width);
+    pages.assign(static_cast<std::size_t>(static_cast<std::int64_t>(table.size()) * page_bytes), std::byte{0xFF});
     for (std::int64_t p = 0; p < keys; ++p) {
-        for (std::int64_t h = 0; h < shape.kv_heads; ++h) {
-            const std::int64_t row = h * kCacheBlockTokens + p % kCacheBlockTokens;
-            ref::store_row(dtype, values.data() + (p * shape.kv_heads + h) * width, width,
-                           pages.data() + table[static_cast<std::size_t>(p / kCacheBlockTokens)] * page_bytes(width) +
-                               row * width * dtype_info(dtype).block_bytes);
-        }
+        std::byte* row = pages.data() + table[static_cast<std::size_t>(p / kCacheBlockTokens)] * page_bytes +
+                         p % kCacheBlockTokens * row_bytes;
+        for (std::int64_t h = 0; h < shape.kv_heads; ++h, row += head_bytes(dtype, width))
+            ref::store_row(dtype, values.data() + (p * shape.kv_heads + h) * width, width, row);
     }
 }
 
 AttentionCache AttentionScene::cache() const {
-    const std::int64_t element_bytes = dtype_info(dtype).block_bytes;
-    return {.keys = {key_pages.data(), page_bytes(shape.key_width), shape.key_width * element_bytes},
-            .values = {value_pages.data(), page_bytes(shape.value_width), shape.value_width * element_bytes},
-            .key_head_stride_bytes = kCacheBlockTokens * shape.key_width * element_bytes,
-            .value_head_stride_bytes = kCacheBlockTokens * shape.value_width * element_bytes,
-            .dtype = dtype};
+    const auto paged = [&](const std::vector<std::byte>& pages, DType dtype, std::int64_t width) {
+        return PagedRows{pages.data(), shape.kv_heads * head_bytes(dtype, width), cache_row_bytes(dtype, width)};
+    };
+    return {.keys = paged(key_pages, key_dtype, shape.key_width),
+            .values = paged(value_pages, value_dtype, shape.value_width),
+            .key_head_stride_bytes = head_bytes(key_dtype, shape.key_width),
+            .value_head_stride_bytes = head_bytes(value_dtype, shape.value_width),
+            .key_dtype = key_dtype,
+            .value_dtype = value_dtype};
 }
 
 std::vector<float> AttentionScene::attend(const KernelTable& kernels, ParallelFor& threads,

@@ -13,14 +13,20 @@ namespace mixtura::test {
 // What lies in the pages beyond the sequence is NaN: whoever reads it and multiplies it by 0 is found out.
 struct AttentionScene {
     AttentionShape shape;
-    DType dtype;
+    DType key_dtype, value_dtype;
     std::int64_t keys, rows;
     std::vector<float> queries, key_values, value_values;  // [rows, Q, D], [keys, KV, D], [keys, KV, Dv]
     std::vector<float> sinks, slopes;                      // [Q], for shapes to point at
     std::vector<std::int32_t> table;
     std::vector<std::byte> key_pages, value_pages;
 
-    AttentionScene(AttentionShape s, DType d, std::int64_t key_count, std::int64_t row_count, std::uint64_t seed);
+    // `types`: one for keys and values, or of keys and of values.
+    struct Types {
+        Types(DType both) : keys(both), values(both) {}
+        Types(DType k, DType v) : keys(k), values(v) {}
+        DType keys, values;
+    };
+    AttentionScene(AttentionShape s, Types types, std::int64_t key_count, std::int64_t row_count, std::uint64_t seed);
 
     // Rounds keys and values into pages, anew after a change of either.
     void place(std::uint64_t seed);
@@ -31,8 +37,8 @@ struct AttentionScene {
     std::vector<float> attend(const KernelTable& kernels, ParallelFor& threads, std::int64_t rows_at_once) const;
 
   private:
-    std::int64_t page_bytes(std::int64_t width) const;
-    void fill(std::vector<std::byte>& pages, const std::vector<float>& values, std::int64_t width) const;
+    std::int64_t head_bytes(DType dtype, std::int64_t width) const;
+    void fill(std::vector<std::byte>& pages, const std::vector<float>& values, DType dtype, std::int64_t width) const;
 };
 
 }  // namespace mixtura::test

@@ -237,21 +237,34 @@ void check_one_answer(const std::string& golden_model, const std::string& path) 
     const Tensors reference("models/" + golden_model + "/reference.safetensors");
     const std::vector<TokenId> tokens = token_rows(reference, "long.input_ids");
     const Backend& oracle = backends().front();
-    for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
-        INFO("cache " << dtype_name(dtype));
+    const CacheDTypes caches[] = {DType::f16,
+                                  DType::f32,
+                                  DType::bf16,
+                                  DType::q8_0,
+                                  DType::f8_e4m3,
+                                  {DType::f16, DType::f8_e4m3},
+                                  {DType::bf16, DType::q8_0}};
+    for (const CacheDTypes dtype : caches) {
+        if (!check_cache_dtypes(core->spec, dtype)) continue;  // a pair, and latent rows
+        INFO("cache " << cache_dtypes_name(dtype));
         const FeedResult expected = feed(core, tokens, {.cache_dtype = dtype, .backend = &oracle});
         for (const Backend& backend : backends()) {
             if (!backend.is_supported || !backend.is_deterministic) continue;
             INFO("back-end " << backend.name);
             CHECK(is_equal(feed(core, tokens, {.cache_dtype = dtype, .backend = &backend}), expected));
-            // The whole set on one type of cache, its rounding included; a sample of it on the others.
+            // The whole set on one type of cache, its rounding included; all of it at once on the others.
+            if (dtype != DType::f16) {
+                CHECK(is_equal(
+                    feed(core, tokens,
+                         {.chunk = 7, .threads = 2, .cache_dtype = dtype, .backend = &backend, .has_company = true}),
+                    expected));
+                continue;
+            }
             for (const std::int64_t chunk : {1, 7, 16, 33}) {
-                if (dtype != DType::f16 && chunk != 7) continue;
                 INFO("chunk " << chunk);
                 CHECK(is_equal(feed(core, tokens, {.chunk = chunk, .cache_dtype = dtype, .backend = &backend}),
                                expected));
             }
-            if (dtype != DType::f16) continue;
             for (const int threads : {2, 3}) {
                 INFO("threads " << threads);
                 CHECK(is_equal(feed(core, tokens, {.threads = threads, .cache_dtype = dtype, .backend = &backend}),

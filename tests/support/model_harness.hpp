@@ -22,7 +22,7 @@ std::shared_ptr<const ModelCore> load_core(const std::string& path, const Placem
 struct FeedPlan {
     std::int64_t chunk = 1'000'000;  // tokens a step
     int threads = 1;
-    DType cache_dtype = DType::f32;
+    CacheDTypes cache_dtype = DType::f32;
     const Backend* backend = nullptr;
     bool has_company = false;  // other sequences of other lengths ride in the same steps
     Topology topology = {};    // of the threads

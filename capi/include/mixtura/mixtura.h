@@ -387,8 +387,21 @@ typedef struct mixtura_memory_forecast {
 /** Starts a mixtura_memory_forecast. */
 #define MIXTURA_MEMORY_FORECAST_INIT {sizeof(mixtura_memory_forecast), 0, 0, 0, 0, 0, 0, 0}
 
-/** Reads headers only.  `context_tokens` 0: the model's own; `cache_dtype` 0: f16.  Errors as mixtura_model_open().
- * Blocks on the disk.  Threads: any-thread.  Since: 0.1 */
+/** How a model's keys and values are kept: an element type alone, or keys + 65536 · values. */
+enum {
+    MIXTURA_CACHE_F32 = 2,            /**< 32-bit float */
+    MIXTURA_CACHE_F16 = 3,            /**< IEEE half; where nothing is said */
+    MIXTURA_CACHE_BF16 = 4,           /**< bfloat16 */
+    MIXTURA_CACHE_F8 = 5,             /**< f8_e4m3 with a scale a row */
+    MIXTURA_CACHE_Q8 = 44,            /**< q8_0: int8 with a scale every 32 */
+    MIXTURA_CACHE_F16_F8 = 327683,    /**< keys in f16, values in f8 */
+    MIXTURA_CACHE_BF16_F8 = 327684,   /**< keys in bf16, values in f8 */
+    MIXTURA_CACHE_F16_Q8 = 2883587,   /**< keys in f16, values in q8 */
+    MIXTURA_CACHE_BF16_Q8 = 2883588   /**< keys in bf16, values in q8 */
+};
+
+/** Reads headers only.  `context_tokens` 0: the model's own; `cache_dtype`: MIXTURA_CACHE_…, 0: f16.  Errors as
+ * mixtura_model_open(), INVALID_ARGUMENT for a pair the model cannot keep.  Blocks on the disk.  Threads: any-thread.  Since: 0.1 */
 MIXTURA_API MIXTURA_MUST_USE mixtura_status mixtura_model_forecast(const char *path, int64_t context_tokens,
                                                                   int32_t cache_dtype, mixtura_memory_forecast *forecast)
     MIXTURA_NOEXCEPT;
@@ -957,7 +970,7 @@ typedef uint64_t mixtura_sequence;
 typedef struct mixtura_kv_plane {
     int64_t head_count; /**< heads */
     int64_t size;       /**< elements of one head's row */
-    int32_t dtype;      /**< f32, f16 or bf16 */
+    int32_t dtype;      /**< f32, f16, bf16, q8_0 or f8_e4m3 */
     int32_t reserved;   /**< 0 */
 } mixtura_kv_plane;
 /** One layer.  This structure never grows. */
@@ -985,7 +998,9 @@ typedef struct mixtura_kv_cache_options {
 /** Starts a mixtura_kv_cache_options. */
 #define MIXTURA_KV_CACHE_OPTIONS_INIT {sizeof(mixtura_kv_cache_options), NULL, 0, NULL, 0, 0, 0}
 
-/** Where a plane lies in each block.  This structure never grows. */
+/** Where a plane lies in each block.  A row of q8_0 is blocks of 32 elements, an f16 and 32 int8, the last filled up with
+ * zeros; of f8_e4m3 the row's own scale as f32 and an e4m3 an element.  An element is code · scale, rounded once to f32.
+ * This structure never grows. */
 typedef struct mixtura_kv_plane_view {
     size_t offset_bytes;      /**< from the block's start */
     size_t head_stride_bytes; /**< from head to head */
@@ -1109,7 +1124,7 @@ typedef struct mixtura_generation_options {
     int64_t context_tokens;              /**< longest sequence; 0: the model's own context */
     int64_t step_tokens;                 /**< most tokens computed at once; takes memory, changes no bit; 0: 2048 */
     int32_t thread_count;                /**< 0: as many as may be kept busy */
-    int32_t cache_dtype;                 /**< of keys and values: f32, f16 or bf16; 0: f16 */
+    int32_t cache_dtype;                 /**< of keys and values: MIXTURA_CACHE_…; 0: f16 */
     mixtura_change_router change_router; /**< or NULL: the checkpoint's own policies */
     void *user_data;                     /**< of change_router */
 } mixtura_generation_options;

@@ -85,6 +85,22 @@ constexpr float f8_e4m3_to_f32(std::uint8_t code) noexcept {
     return detail::small_float<4, 3, 7>(code);
 }
 
+// Beyond 464, halfway between the largest e4m3 (448) and what would be the next: NaN.
+constexpr std::uint8_t f32_to_f8_e4m3(float value) noexcept {
+    const std::uint32_t sign = f32_bits(value) >> 24 & 0x80U;
+    const std::uint32_t magnitude = f32_bits(value) & 0x7FFF'FFFFU;
+    std::uint32_t rounded = 0;
+    if (magnitude > 0x43E8'0000U) {
+        rounded = 0x7FU;
+    } else if (magnitude >= 0x3C80'0000U) {  // 2^-6 and above: normal
+        rounded = detail::shift_right_nearest_even(magnitude - (120U << 23), 20);
+    } else if (magnitude > 0x3A80'0000U) {  // above 2^-10: subnormal, counted in 2^-9
+        const std::uint32_t significand = (magnitude & 0x007F'FFFFU) | 0x0080'0000U;
+        rounded = detail::shift_right_nearest_even(significand, 141 - (magnitude >> 23));
+    }
+    return static_cast<std::uint8_t>(sign | rounded);
+}
+
 // e5m2: bias 15, infinities and NaNs as in IEEE 754; largest 57344.
 constexpr float f8_e5m2_to_f32(std::uint8_t code) noexcept { return f16_to_f32(static_cast<std::uint16_t>(code << 8)); }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/cache_row.hpp"
 #include "kernels/math.hpp"
 #include "kernels/reduce.hpp"
 #include "kernels/ref/ref.hpp"
@@ -28,7 +29,7 @@ void attend_split(const AttentionSplit& split) noexcept {
         const std::int64_t last = query.visible_last < split_last ? query.visible_last : split_last;
 
         for (std::int64_t p = first; p < last; ++p) {
-            load_row(split.dtype, row_at(split.keys, split.block_table, p), split.key_width, row);
+            load_cache_row(split.key_dtype, row_at(split.keys, split.block_table, p), 0, split.key_width, row);
             scores[p - first] = attention_score(dot_f32(query.query, row, split.key_width), split.scale, split.soft_cap,
                                                 query.slope, static_cast<float>(p - query.position));
         }
@@ -41,7 +42,7 @@ void attend_split(const AttentionSplit& split) noexcept {
         for (std::int64_t p = first; p < last; ++p) {
             const float weight = exp_f32(scores[p - first] - maximum);
             accumulators[p % kAccumulators] += weight;
-            load_row(split.dtype, row_at(split.values, split.block_table, p), split.value_width, row);
+            load_cache_row(split.value_dtype, row_at(split.values, split.block_table, p), 0, split.value_width, row);
             for (std::int64_t d = 0; d < split.value_width; ++d) output[d] = std::fma(weight, row[d], output[d]);
         }
         split.parts[i] = {.maximum = maximum, .sum = tree_sum(accumulators), .output = output};

@@ -20,9 +20,15 @@ inline float load_plain(DType dtype, const std::byte* bytes, std::size_t index) 
     return dtype == DType::f16 ? f16_to_f32(half) : bf16_to_f32(half);
 }
 
-// `count` elements as f32, and back with rounding: also the ends of rows that vector kernels leave.
-void load_row(DType dtype, const std::byte* row, std::int64_t count, float* out) noexcept;
+// See KernelTable.
+void quantise_row(const float* x, std::int64_t columns, ActivationBlock* blocks) noexcept;
 void store_row(DType dtype, const float* x, std::int64_t count, std::byte* out) noexcept;
+
+// Of a row in f8_e4m3 whose largest magnitude has these bits: codes are round(x · inverse), all 0 where inverse is.
+struct F8Scale {
+    float scale, inverse;
+};
+F8Scale f8_scale(std::uint32_t largest) noexcept;
 
 // y with one group of columns added: `sum` the exact Σ q_w · q, scale and minimum of the weights, `scaled_sum` the
 // activations' d · Σ q of the same columns.

@@ -1,6 +1,5 @@
 // Functions of rows, scalar: quantisation, norms, softmax, activations, rotary embedding, sums of rows.
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "kernels/elementwise.hpp"
@@ -9,7 +8,6 @@
 #include "kernels/ref/ref.hpp"
 
 namespace mixtura::ref {
-namespace {
 
 // q = round(x · (127 / max|x|)), ties to even; d = max|x| / 127.  x · (127 / max|x|) is at most 127 · (1 + 2^-23), so q
 // needs no clamp.  Whether the block is zero, finite or not is read off the bits, whose order as integers is that of
@@ -41,6 +39,8 @@ void quantise_row(const float* x, std::int64_t columns, ActivationBlock* blocks)
         blocks[b] = block;
     }
 }
+
+namespace {
 
 void rms_norm_row(const float* x, const float* weight, float epsilon, std::int64_t columns, float* y) noexcept {
     const float mean = sum_of_squares_f32(x, columns, 0.0F) / static_cast<float>(columns);
@@ -105,21 +105,6 @@ void rotate(RopePairing pairing, const float* cosines, const float* sines, std::
 }
 
 }  // namespace
-
-void load_row(DType dtype, const std::byte* row, std::int64_t width, float* out) noexcept {
-    for (std::int64_t d = 0; d < width; ++d) out[d] = load_plain(dtype, row, static_cast<std::size_t>(d));
-}
-
-void store_row(DType dtype, const float* x, std::int64_t count, std::byte* out) noexcept {
-    for (std::int64_t k = 0; k < count; ++k) {
-        const auto at = static_cast<std::size_t>(k);
-        if (dtype == DType::f32) {
-            store_field(out, at, Le32::from(f32_bits(x[k])));
-        } else {
-            store_field(out, at, Le16::from(dtype == DType::f16 ? f32_to_f16(x[k]) : f32_to_bf16(x[k])));
-        }
-    }
-}
 
 void fill_rows(KernelTable& table) noexcept {
     table.quantise_row = quantise_row;

@@ -1,6 +1,6 @@
 // Attention for AVX-512: attention_dots_body.hpp and attention_body.hpp over lanes_avx512.hpp.
+#include "kernels/cache_row.hpp"
 #include "kernels/math.hpp"
-#include "kernels/ref/ref.hpp"
 #include "kernels/x86/lanes_avx512.hpp"
 #include "kernels/x86/x86.hpp"
 

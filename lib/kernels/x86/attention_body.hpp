@@ -145,7 +145,7 @@ MIXTURA_BODY void attend_split(const AttentionSplit& split) noexcept {
         if (are_many) {
             dots_along_keys(split, ranges, base, keys, range, tile, weights);
         } else {
-            read_rows(split, split.keys, split.key_width, base, range, tile);
+            read_rows(split, split.keys, split.key_dtype, split.key_width, base, range, tile);
             dots_along_width(split, tile, base, range, weights);
         }
     }
@@ -157,7 +157,7 @@ MIXTURA_BODY void attend_split(const AttentionSplit& split) noexcept {
     }
     const std::int64_t values = are_many ? tile_rows(split.value_width) : 8;
     for (std::int64_t base = all.first / values * values; base < all.last; base += values) {
-        read_rows(split, split.values, split.value_width, base, within(all, base, values), tile);
+        read_rows(split, split.values, split.value_dtype, split.value_width, base, within(all, base, values), tile);
         add_values(split, ranges, base, values, tile, weights);
     }
 }

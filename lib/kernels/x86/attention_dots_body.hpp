@@ -36,10 +36,21 @@ MIXTURA_BODY_INLINE Range within(Range range, std::int64_t base, std::int64_t co
     return {range.first > base ? range.first : base, range.last < base + count ? range.last : base + count};
 }
 
+// What every code of a row in f8_e4m3, read as code · 2^-8, is multiplied with.
+MIXTURA_BODY_INLINE Lanes f8_factor(const std::byte* row) {
+    float scale;
+    __builtin_memcpy(&scale, row, sizeof scale);
+    return broadcast(scale * 0x1p8F);
+}
+
+// Sixteen elements of a row from a multiple of 16 on.
 MIXTURA_BODY_INLINE Lanes load_lanes(DType dtype, const std::byte* row, std::int64_t lane) {
     if (dtype == DType::f32) return load(reinterpret_cast<const float*>(row) + lane);
     if (dtype == DType::f16) return load_f16(row + 2 * lane);
-    return load_bf16(row + 2 * lane);
+    if (dtype == DType::bf16) return load_bf16(row + 2 * lane);
+    if (dtype == DType::f8_e4m3) return mul(load_e4m3(row + kF8ScaleBytes + lane), f8_factor(row));
+    const std::byte* block = row + lane / kQ8Elements * kQ8BlockBytes;
+    return mul(load_i8(block + kQ8ScaleBytes + lane % kQ8Elements), broadcast_f16(block));
 }
 
 MIXTURA_BODY_INLINE const std::byte* page_of(const AttentionSplit& split, const PagedRows& rows, std::int64_t base) {
@@ -50,25 +61,33 @@ MIXTURA_BODY void widen_row(DType dtype, const std::byte* row, std::int64_t widt
     std::int64_t d = 0;
     if (dtype == DType::f16) {  // asked once a row, not once a register: a tenth of decoding on AVX2
         for (; d + 16 <= width; d += 16) store(out + d, load_f16(row + 2 * d));
-    } else {
-        for (; d + 16 <= width; d += 16) store(out + d, load_lanes(dtype, row, d));
+    } else if (dtype == DType::f8_e4m3) {
+        const Lanes factor = f8_factor(row);
+        for (; d + 16 <= width; d += 16) store(out + d, mul(load_e4m3(row + kF8ScaleBytes + d), factor));
+    } else if (dtype == DType::q8_0) {
+        const std::byte* block = row;
+        for (; d + kQ8Elements <= width; d += kQ8Elements, block += kQ8BlockBytes) {
+            const Lanes factor = broadcast_f16(block);
+            store(out + d, mul(load_i8(block + kQ8ScaleBytes), factor));
+            store(out + d + 16, mul(load_i8(block + kQ8ScaleBytes + 16), factor));
+        }
     }
-    const std::int64_t element_bytes = dtype == DType::f32 ? 4 : 2;
+    for (; d + 16 <= width; d += 16) store(out + d, load_lanes(dtype, row, d));
     if (d == width) return;
-    ref::load_row(dtype, row + d * element_bytes, width - d, out + d);
+    load_cache_row(dtype, row, d, width - d, out + d);
     for (std::int64_t k = width; k % 16 != 0; ++k) out[k] = 0.0F;
 }
 
 // Rows of the positions `range`, all of one page, in tile.row[position - base] on.
-MIXTURA_BODY void read_rows(const AttentionSplit& split, const PagedRows& rows, std::int64_t width, std::int64_t base,
-                            Range range, TileRows& tile) noexcept {
+MIXTURA_BODY void read_rows(const AttentionSplit& split, const PagedRows& rows, DType dtype, std::int64_t width,
+                            std::int64_t base, Range range, TileRows& tile) noexcept {
     const std::int64_t stride = whole_registers(width);
     const std::byte* page = page_of(split, rows, base);
-    const bool as_it_is = split.dtype == DType::f32 && width % 16 == 0;
+    const bool as_it_is = dtype == DType::f32 && width % 16 == 0;
     for (std::int64_t p = range.first; p < range.last; ++p) {
         const std::byte* row = page + p % kCacheBlockTokens * rows.token_stride_bytes;
         float* copy = tile.copies + (p - base) * stride;
-        if (!as_it_is) widen_row(split.dtype, row, width, copy);
+        if (!as_it_is) widen_row(dtype, row, width, copy);
         tile.row[p - base] = as_it_is ? reinterpret_cast<const float*>(row) : copy;
     }
 }
@@ -115,7 +134,7 @@ MIXTURA_BODY void dots_along_width(const AttentionSplit& split, const TileRows& 
 MIXTURA_BODY void turn_keys(const AttentionSplit& split, std::int64_t base, Range range, float* turned,
                             std::int64_t stride) noexcept {
     const std::byte* page = page_of(split, split.keys, base);
-    const std::int64_t width = split.key_width, element_bytes = split.dtype == DType::f32 ? 4 : 2;
+    const std::int64_t width = split.key_width;
     const std::byte* row[16];
     for (std::int64_t i = 0; i < 16; ++i) {
         const std::int64_t p = base + i, near = p < range.first ? range.first : p >= range.last ? range.last - 1 : p;
@@ -124,13 +143,13 @@ MIXTURA_BODY void turn_keys(const AttentionSplit& split, std::int64_t base, Rang
     alignas(64) float block[16 * 16];
     std::int64_t k = 0;
     for (; k + 16 <= width; k += 16) {
-        for (int i = 0; i < 16; ++i) store(block + 16 * i, load_lanes(split.dtype, row[i], k));
+        for (int i = 0; i < 16; ++i) store(block + 16 * i, load_lanes(split.key_dtype, row[i], k));
         transpose(block, turned + k * stride, stride);
     }
     if (k == width) return;
     for (int i = 0; i < 16; ++i) {
         store(block + 16 * i, broadcast(0.0F));
-        ref::load_row(split.dtype, row[i] + k * element_bytes, width - k, block + 16 * i);
+        load_cache_row(split.key_dtype, row[i], k, width - k, block + 16 * i);
     }
     transpose(block, turned + k * stride, stride);
 }

@@ -188,6 +188,64 @@ MIXTURA_LANES void store_bf16(std::byte* y, Lanes x) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(y), _mm256_permute4x64_epi64(words, 0xD8));
 }
 
+// The largest bits of each lane as unsigned integers: the order of magnitudes, with infinities and NaNs above all.
+MIXTURA_LANES Lanes larger_bits(Lanes a, Lanes b) {
+    return {_mm256_castsi256_ps(_mm256_max_epu32(_mm256_castps_si256(a.low), _mm256_castps_si256(b.low))),
+            _mm256_castsi256_ps(_mm256_max_epu32(_mm256_castps_si256(a.high), _mm256_castps_si256(b.high)))};
+}
+MIXTURA_LANES std::uint32_t largest_bits_8(__m256i bits) {
+    const __m128i four = _mm_max_epu32(_mm256_castsi256_si128(bits), _mm256_extracti128_si256(bits, 1));
+    const __m128i two = _mm_max_epu32(four, _mm_unpackhi_epi64(four, four));
+    return static_cast<std::uint32_t>(_mm_cvtsi128_si32(_mm_max_epu32(two, _mm_shuffle_epi32(two, 1))));
+}
+MIXTURA_LANES std::uint32_t largest_bits(Lanes a) {
+    return largest_bits_8(_mm256_max_epu32(_mm256_castps_si256(a.low), _mm256_castps_si256(a.high)));
+}
+
+// Codes of the cache at any address: sixteen int8, one f16 in every lane, sixteen e4m3 as code · 2^-8.
+MIXTURA_LANES Lanes load_i8(const std::byte* x) {
+    const __m128i codes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(x));
+    return {_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(codes)),
+            _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_unpackhi_epi64(codes, codes)))};
+}
+MIXTURA_LANES Lanes broadcast_f16(const std::byte* x) {
+    short bits;
+    __builtin_memcpy(&bits, x, sizeof bits);
+    const __m256 all = _mm256_cvtph_ps(_mm_set1_epi16(bits));
+    return {all, all};
+}
+// An e4m3's bits are an f16's whose exponent is 8 too low, NaN apart.
+MIXTURA_LANES Lanes load_e4m3(const std::byte* x) {
+    const __m256i words = _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x)));
+    const __m256i ones = _mm256_set1_epi16(0x7F), size = _mm256_and_si256(words, ones);
+    const __m256i nan = _mm256_and_si256(_mm256_cmpeq_epi16(size, ones), _mm256_set1_epi16(0x7E00));
+    const __m256i sign = _mm256_and_si256(words, _mm256_set1_epi16(static_cast<short>(0x8000)));
+    const __m256i halves = _mm256_or_si256(_mm256_or_si256(_mm256_slli_epi16(size, 7), sign), nan);
+    return {_mm256_cvtph_ps(_mm256_castsi256_si128(halves)), _mm256_cvtph_ps(_mm256_extracti128_si256(halves, 1))};
+}
+MIXTURA_LANES void store_f16_first(std::byte* y, float x) {
+    const int bits = _mm_cvtsi128_si32(_mm_cvtps_ph(_mm_set_ss(x), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+    __builtin_memcpy(y, &bits, 2);
+}
+// As f32_to_f8_e4m3 for magnitudes up to 464: 20 bits are rounded off, or below 2^-6 a sum counts in 2^-9.
+MIXTURA_LANES __m256i e4m3_words(__m256 x) {
+    const __m256 size = _mm256_andnot_ps(_mm256_set1_ps(-0.0F), x), count = _mm256_set1_ps(0x1.8p14F);
+    const __m256i bits = _mm256_castps_si256(size),
+                  odd = _mm256_and_si256(_mm256_srli_epi32(bits, 20), _mm256_set1_epi32(1));
+    const __m256i rounded = _mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7'FFFF)), odd);
+    const __m256i normal = _mm256_sub_epi32(_mm256_srli_epi32(rounded, 20), _mm256_set1_epi32(120 << 3));
+    const __m256i tiny = _mm256_sub_epi32(_mm256_castps_si256(_mm256_add_ps(size, count)), _mm256_castps_si256(count));
+    const __m256i is_tiny = _mm256_castps_si256(_mm256_cmp_ps(size, _mm256_set1_ps(0x1p-6F), _CMP_LT_OQ));
+    const __m256i sign = _mm256_and_si256(_mm256_srli_epi32(_mm256_castps_si256(x), 24), _mm256_set1_epi32(0x80));
+    return _mm256_or_si256(_mm256_blendv_epi8(normal, tiny, is_tiny), sign);
+}
+MIXTURA_LANES void store_e4m3(std::byte* y, Lanes x) {
+    const __m256i mixed = _mm256_packus_epi32(e4m3_words(x.low), e4m3_words(x.high));  // halves of 128 bits interleaved
+    const __m256i words = _mm256_permute4x64_epi64(mixed, 0xD8);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(y),
+                     _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1)));
+}
+
 MIXTURA_LANES __m256 two_quarters(const float* low, const float* high) {
     return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(low)), _mm_loadu_ps(high), 1);
 }
@@ -254,11 +312,8 @@ MIXTURA_LANES Quantised quantise(const float* x, float tiny, std::int8_t* q) {
         part[i] = _mm256_loadu_ps(x + 8 * i);
         bits = _mm256_max_epu32(bits, _mm256_and_si256(_mm256_castps_si256(part[i]), sign));
     }
-    const __m128i four = _mm_max_epu32(_mm256_castsi256_si128(bits), _mm256_extracti128_si256(bits, 1));
-    const __m128i two = _mm_max_epu32(four, _mm_unpackhi_epi64(four, four));
-    const __m128i one = _mm_max_epu32(two, _mm_shuffle_epi32(two, 1));
-    const auto largest = static_cast<std::uint32_t>(_mm_cvtsi128_si32(one));
-    const float maximum = _mm_cvtss_f32(_mm_castsi128_ps(one));
+    const std::uint32_t largest = largest_bits_8(bits);
+    const float maximum = _mm_cvtss_f32(_mm_castsi128_ps(_mm_cvtsi32_si128(static_cast<int>(largest))));
     if (largest >= 0x7F80'0000U || maximum < tiny) {
         _mm256_storeu_si256(reinterpret_cast<__m256i*>(q), _mm256_setzero_si256());
         return {largest >= 0x7F80'0000U ? __builtin_nanf("") : 0.0F, 0, 0};

@@ -130,6 +130,47 @@ MIXTURA_LANES void store_bf16(std::byte* y, Lanes x) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(y), _mm512_cvtepi32_epi16(_mm512_srli_epi32(chosen, 16)));
 }
 
+// The largest bits of each lane as unsigned integers: the order of magnitudes, with infinities and NaNs above all.
+MIXTURA_LANES Lanes larger_bits(Lanes a, Lanes b) {
+    return _mm512_castsi512_ps(_mm512_max_epu32(_mm512_castps_si512(a), _mm512_castps_si512(b)));
+}
+MIXTURA_LANES std::uint32_t largest_bits(Lanes a) { return _mm512_reduce_max_epu32(_mm512_castps_si512(a)); }
+
+// Codes of the cache at any address: sixteen int8, one f16 in every lane, sixteen e4m3 as code · 2^-8.
+MIXTURA_LANES Lanes load_i8(const std::byte* x) {
+    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x))));
+}
+MIXTURA_LANES Lanes broadcast_f16(const std::byte* x) {
+    short bits;
+    __builtin_memcpy(&bits, x, sizeof bits);
+    return _mm512_cvtph_ps(_mm256_set1_epi16(bits));
+}
+// An e4m3's bits are an f16's whose exponent is 8 too low, NaN apart.
+MIXTURA_LANES Lanes load_e4m3(const std::byte* x) {
+    const __m256i words = _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x)));
+    const __m256i ones = _mm256_set1_epi16(0x7F), size = _mm256_and_si256(words, ones);
+    const __m256i sign = _mm256_and_si256(words, _mm256_set1_epi16(static_cast<short>(0x8000)));
+    const __m256i halves = _mm256_or_si256(_mm256_slli_epi16(size, 7), sign);
+    return _mm512_cvtph_ps(
+        _mm256_mask_mov_epi16(halves, _mm256_cmpeq_epi16_mask(size, ones), _mm256_set1_epi16(0x7E00)));
+}
+MIXTURA_LANES void store_f16_first(std::byte* y, float x) {
+    const int bits = _mm_cvtsi128_si32(_mm_cvtps_ph(_mm_set_ss(x), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+    __builtin_memcpy(y, &bits, 2);
+}
+// As f32_to_f8_e4m3 for magnitudes up to 464: 20 bits are rounded off, or below 2^-6 a sum counts in 2^-9.
+MIXTURA_LANES void store_e4m3(std::byte* y, Lanes x) {
+    const Lanes size = magnitude(x), count = broadcast(0x1.8p14F);
+    const __m512i bits = _mm512_castps_si512(size),
+                  odd = _mm512_and_si512(_mm512_srli_epi32(bits, 20), _mm512_set1_epi32(1));
+    const __m512i rounded = _mm512_add_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(0x7'FFFF)), odd);
+    const __m512i normal = _mm512_sub_epi32(_mm512_srli_epi32(rounded, 20), _mm512_set1_epi32(120 << 3));
+    const __m512i tiny = _mm512_sub_epi32(_mm512_castps_si512(add(size, count)), _mm512_castps_si512(count));
+    const __m512i codes = _mm512_mask_blend_epi32(is_less(size, broadcast(0x1p-6F)), normal, tiny);
+    const __m512i sign = _mm512_and_si512(_mm512_srli_epi32(_mm512_castps_si512(x), 24), _mm512_set1_epi32(0x80));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(y), _mm512_cvtepi32_epi8(_mm512_or_si512(codes, sign)));
+}
+
 // out[k · stride + i] = block[16 i + k].  Quarters of rows i, i + 4, i + 8, i + 12 are put together as they are loaded,
 // which leaves 32 shuffles of 64.
 MIXTURA_LANES void transpose(const float* block, float* out, std::int64_t stride) {

@@ -1,4 +1,5 @@
 // Functions of rows for AVX-512: rows_body.hpp over lanes_avx512.hpp.
+#include "kernels/cache_row.hpp"
 #include "kernels/elementwise.hpp"
 #include "kernels/math.hpp"
 #include "kernels/ref/ref.hpp"

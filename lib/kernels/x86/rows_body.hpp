@@ -220,7 +220,36 @@ MIXTURA_BODY void rotate(RopePairing pairing, const float* cosines, const float*
     for (std::int64_t k = 0; k < 2 * count; ++k) x[2 * i + k] = rest[k];
 }
 
+MIXTURA_BODY void store_q8(const float* x, std::int64_t count, std::byte* out) noexcept {
+    std::int64_t k = 0;
+    for (; k + kQ8Elements <= count; k += kQ8Elements, out += kQ8BlockBytes)
+        store_f16_first(out, quantise(x + k, kActivationTiny, reinterpret_cast<std::int8_t*>(out + kQ8ScaleBytes)).d);
+    if (k < count) ref::store_row(DType::q8_0, x + k, count - k, out);
+}
+
+MIXTURA_BODY void store_f8(const float* x, std::int64_t count, std::byte* out) noexcept {
+    Lanes largest = broadcast(0.0F);
+    for (std::int64_t k = 0; k < count; k += 16)
+        largest = larger_bits(largest, magnitude(load_first(x + k, first_lanes(count - k < 16 ? count - k : 16))));
+    const ref::F8Scale scale = ref::f8_scale(largest_bits(largest));
+    __builtin_memcpy(out, &scale.scale, sizeof scale.scale);
+    out += kF8ScaleBytes;
+    if (scale.inverse == 0.0F) {
+        __builtin_memset(out, 0, static_cast<std::size_t>(count));
+        return;
+    }
+    const Lanes inverse = broadcast(scale.inverse);
+    std::int64_t k = 0;
+    for (; k + 16 <= count; k += 16) store_e4m3(out + k, mul(load(x + k), inverse));
+    if (k == count) return;
+    std::byte last[16];
+    store_e4m3(last, mul(load_first(x + k, first_lanes(count - k)), inverse));
+    __builtin_memcpy(out + k, last, static_cast<std::size_t>(count - k));
+}
+
 MIXTURA_BODY void store_row(DType dtype, const float* x, std::int64_t count, std::byte* out) noexcept {
+    if (dtype == DType::q8_0) return store_q8(x, count, out);
+    if (dtype == DType::f8_e4m3) return store_f8(x, count, out);
     std::int64_t k = 0;
     if (dtype == DType::f16) {
         for (; k + 16 <= count; k += 16) store_f16(out + 2 * k, load(x + k));

@@ -204,6 +204,17 @@ class Experts(unittest.TestCase):
             self.assertTrue((view.blocks[1][position // 32][position % 32] == values[position].astype("f2")).all())
         self.assertEqual(cache.view(sequence, 1).blocks[0][0].dtype, np.dtype("u2"))
         self.assertTrue((floats(cache.view(sequence, 1).blocks[0][0].copy()) == 1).all())
+        narrow = mx.KVCache([mx.KVLayer([mx.KVPlane(2, 40, "q8_0"), mx.KVPlane(2, 40, "f8_e4m3")])])
+        other = narrow.create_sequence()
+        narrow.append(other, 40)
+        rows = rng.normal(size=(40, 2, 40)).astype("f4")
+        for plane, row_bytes in ((0, 68), (1, 44)):
+            narrow.write(other, 0, plane, 0, rows)
+            self.assertLess(abs(narrow.read(other, 0, plane, 0, 40) - rows).max(), 0.25)
+            self.assertEqual(narrow.view(other, 0).blocks[plane][0].shape, (32, 2, row_bytes))
+        codes = narrow.view(other, 0).blocks[0][1][7, 1]  # position 39: two blocks of an f16 and 32 int8
+        scales = codes.reshape(2, 34)[:, :2].copy().view("<f2").astype("f4")
+        self.assertTrue(((codes.reshape(2, 34)[:, 2:].view("i1") * scales).ravel()[:40] == narrow.read(other, 0, 0, 39, 1)[0, 1]).all())
         fork = cache.fork(sequence)
         self.assertEqual(cache.memory.blocks_shared, cache.memory.blocks_used)
         self.assertEqual(cache.memory.sequences, 2)

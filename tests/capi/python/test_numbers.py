@@ -128,6 +128,12 @@ class Numbers(unittest.TestCase):
         self.assertEqual(forecast.context_tokens, 128)
         with mx.Model(MODELS / "qwen3-moe") as model:
             self.assertEqual(forecast.weight_bytes, model.facts.weight_bytes)
+            for choice in mx.CACHE_DTYPES:
+                with mx.Generation(model, context_tokens=256, threads=1, cache_dtype=choice) as generation:
+                    generation.run([3] * 256)
+                    self.assertEqual(generation.memory.cache_bytes, mx.forecast(MODELS / "qwen3-moe", 256, choice).cache_bytes)
+            with self.assertRaisesRegex(ValueError, "cache_dtype is 'f8\\+f16', expected f32, f16, bf16, f8, q8, f16\\+f8"):
+                mx.Generation(model, cache_dtype="f8+f16")
 
     def test_a_sampler_draws_from_the_distribution_it_names(self):
         rng = np.random.default_rng(1)

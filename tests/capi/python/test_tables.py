@@ -59,6 +59,7 @@ class Tables(unittest.TestCase):
         python = {f"{prefix}_{one.name}": int(one) for prefix, family in families.items() for one in family}
         python.update({one.name: int(one) for one in mx.Code})
         python.update({f"DTYPE_{'BOOLEAN' if name == 'bool' else name.upper()}": code for name, code in mx.DTYPES.items()})
+        python.update({f"CACHE_{name.upper().replace('+', '_')}": code for name, code in mx.CACHE_DTYPES.items()})
         header = {name: int(value) for name, value in re.findall(r"^    MIXTURA_(\w+) = (-?\d+),?", CODE, re.M)}
         self.assertEqual(python, header)
         values = compiled(['printf("%d %d %d %llu %.9g %d\\n", MIXTURA_NO_TOKEN, MIXTURA_TENSOR_RANK_MAX, MIXTURA_KV_BLOCK_TOKENS, (unsigned long long)'

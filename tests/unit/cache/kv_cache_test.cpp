@@ -9,6 +9,7 @@
 #include <numeric>
 #include <thread>
 
+#include "kernels/cache_row.hpp"
 #include "memory/address_range.hpp"
 #include "support/fp_modes.hpp"
 #include "support/tensors.hpp"
@@ -57,8 +58,8 @@ TEST_CASE("descriptions that contradict themselves are refused", "[cache][short]
           "plane 0 of layer 0 is 0 heads of 64 elements, expected at least 1 of each");
     CHECK(refusal(KVDescription::uniform(1, 1, -3, DType::f16)) ==
           "plane 0 of layer 0 is 1 heads of -3 elements, expected at least 1 of each");
-    CHECK(refusal(KVDescription::uniform(1, 1, 64, DType::q8_0)) ==
-          "plane 0 of layer 0 is of dtype q8_0, expected f32, f16 or bf16");
+    CHECK(refusal(KVDescription::uniform(1, 1, 64, DType::q4_0)) ==
+          "plane 0 of layer 0 is of dtype q4_0, expected f32, f16, bf16, q8_0 or f8_e4m3");
     CHECK(refusal(KVDescription::uniform(1, std::int64_t{1} << 40, std::int64_t{1} << 40, DType::f16)) ==
           "a block of layer group 0 exceeds 1099511627776 bytes at plane 0 of layer 0");
     CHECK(refusal(KVDescription::uniform(1, 1, std::numeric_limits<std::int64_t>::max(), DType::f16)) ==
@@ -100,7 +101,16 @@ TEST_CASE("rows come back as the plane's dtype rounds them", "[cache][short]") {
     CHECK(stored_as(DType::bf16) ==
           std::vector<float>{1.0F, 1.0F, 65536.0F, 65536.0F, 1.0F, 1.0F + 0x1p-6F, -0.0F, 0x1p-25F});
     CHECK(std::signbit(stored_as(DType::f16)[6]));
-    for (const DType dtype : {DType::f16, DType::bf16}) {
+    // The first row's steps are 65520 / 127 = 516 in f16, and 65520 / 448 = 146.25 times e4m3's.
+    const std::vector<float> q8 = stored_as(DType::q8_0), f8 = stored_as(DType::f8_e4m3);
+    CHECK(q8[3] == 127.0F * 516.0F);
+    CHECK(q8[0] == 0.0F);
+    CHECK(q8[5] == Approx(rows[5]).epsilon(1e-3));
+    CHECK(f8[2] == Approx(65520.0F));
+    CHECK(f8[0] == 4.0F * 0x1p-9F * 146.25F);
+    CHECK(f8[4] == Approx(1.0F).epsilon(0.07));
+    CHECK((std::signbit(f8[6]) && f8[6] == 0.0F));
+    for (const DType dtype : {DType::f16, DType::bf16, DType::q8_0, DType::f8_e4m3}) {
         const std::vector<float> expected = stored_as(dtype);
         for (const test::FpMode mode : test::kFpModes) {
             std::vector<float> found;
@@ -111,6 +121,34 @@ TEST_CASE("rows come back as the plane's dtype rounds them", "[cache][short]") {
             CHECK(test::first_difference(found, expected) == expected.size());
         }
     }
+}
+
+TEST_CASE("a view shows the bytes of narrow rows, whose scales lie in the row", "[cache][short]") {
+    KVDescription description;
+    description.layers = {KVLayer{{{2, 40, DType::q8_0}, {2, 40, DType::f8_e4m3}}}};
+    KVCache cache = make(description);
+    const SequenceId sequence = *cache.create_sequence();
+    REQUIRE(cache.append(sequence, 33).is_ok());
+    const std::vector<float> rows = ramp(33 * 80, -1000);
+    std::vector<float> found(rows.size());
+    for (std::size_t plane = 0; plane < 2; ++plane) REQUIRE(cache.write(sequence, 0, plane, 0, rows).is_ok());
+    const auto view = cache.view(sequence, 0);
+    REQUIRE(view.is_ok());
+    CHECK(view->planes[0].row_stride_bytes == 68);
+    CHECK(view->planes[1].row_stride_bytes == 44);
+    CHECK(view->planes[1].head_stride_bytes == 32 * 44);
+    CHECK(view->planes[1].offset_bytes == 2 * 32 * 68);
+    for (std::size_t plane = 0; plane < 2; ++plane) {
+        REQUIRE(cache.read(sequence, 0, plane, 0, found).is_ok());
+        for (std::int64_t position = 0; position < 33; ++position) {
+            for (std::int64_t head = 0; head < 2; ++head) {
+                float row[40];
+                load_cache_row(view->planes[plane].dtype, view->row(plane, head, position), 0, 40, row);
+                CHECK(std::memcmp(row, &found[static_cast<std::size_t>(position * 80 + head * 40)], sizeof row) == 0);
+            }
+        }
+    }
+    CHECK(*KVCache::bytes_needed(description, 33, 1) == 2 * in_pages(2 * 32 * (68 + 44)));
 }
 
 TEST_CASE("a view gives each head 32 rows in one piece, 64-byte aligned", "[cache][short]") {

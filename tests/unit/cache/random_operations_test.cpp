@@ -31,9 +31,9 @@ struct ModelSequence {
 KVDescription description() {
     KVDescription out;
     out.groups = {KVGroup{}, KVGroup{kWindow, 0}, KVGroup{0, kChunk}};
-    out.layers = {KVLayer{{{2, 3, DType::f16}, {2, 2, DType::f16}}, 0},
+    out.layers = {KVLayer{{{2, 3, DType::f16}, {2, 2, DType::q8_0}}, 0},
                   KVLayer{{{1, 4, DType::bf16}, {1, 4, DType::f32}}, 1}, KVLayer{{}, 0},
-                  KVLayer{{{1, 5, DType::f32}}, 2}};
+                  KVLayer{{{1, 5, DType::f32}, {1, 5, DType::f8_e4m3}}, 2}};
     out.tokens_max = kTokensMax;
     return out;
 }
@@ -172,20 +172,27 @@ class Trial {
         REQUIRE(std::memcmp(&before, &after, sizeof before) == 0);
     }
 
+    // A number that a row holds exactly: whole ones up to 256, or up to 127 and 16 where the first makes its scale 1.
+    float held_exactly(DType dtype, bool is_first) {
+        if (dtype == DType::q8_0) return is_first ? 127.0F : static_cast<float>(below(128));
+        if (dtype == DType::f8_e4m3) return is_first ? 448.0F : static_cast<float>(below(17));
+        return static_cast<float>(below(257));
+    }
+
     void write(SequenceId id, std::int64_t first, std::int64_t count) {
         const KVDescription given = description();
         for (std::size_t layer = 0; layer < kLayers; ++layer) {
             for (std::size_t plane = 0; plane < given.layers[layer].planes.size(); ++plane) {
-                const auto width = static_cast<std::size_t>(given.layers[layer].planes[plane].heads *
-                                                            given.layers[layer].planes[plane].size);
+                const KVPlane& of = given.layers[layer].planes[plane];
+                const auto width = static_cast<std::size_t>(of.heads * of.size);
                 std::vector<float> rows;
                 for (std::int64_t position = first; position < first + count; ++position) {
                     std::vector<float>& row =
                         model_.at(id)
                             .rows[{static_cast<std::int64_t>(layer), static_cast<std::int64_t>(plane), position}];
                     row.clear();
-                    // Whole numbers up to 256, which every dtype here holds exactly.
-                    for (std::size_t i = 0; i < width; ++i) row.push_back(static_cast<float>(below(257)));
+                    for (std::size_t i = 0; i < width; ++i)
+                        row.push_back(held_exactly(of.dtype, i % static_cast<std::size_t>(of.size) == 0));
                     rows.insert(rows.end(), row.begin(), row.end());
                 }
                 REQUIRE(cache_->write(id, layer, plane, first, rows).is_ok());

@@ -38,7 +38,7 @@ SequenceId filled(KVCache& cache, std::int64_t tokens) {
 }  // namespace
 
 TEST_CASE("a saved sequence comes back in another cache with the same rows and windows", "[cache][short]") {
-    for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+    for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::q8_0, DType::f8_e4m3}) {
         KVCache cache = make(description_of(dtype)), other = make(description_of(dtype));
         const SequenceId sequence = filled(cache, 130);
         REQUIRE(cache.release_before(sequence, 1, 91).is_ok());

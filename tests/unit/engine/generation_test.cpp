@@ -264,6 +264,39 @@ TEST_CASE("an unknown family, and a value that changes numbers, are refused by n
     CHECK(std::string(width.message()).find("gate_proj") != std::string::npos);
 }
 
+TEST_CASE("keys and values take what the forecast says, to the byte, in every type of cache", "[engine][short]") {
+    const std::string path = test::golden("models/llama");
+    const Model model = open(path);
+    for (const auto& [name, dtypes] : cache_choices()) {
+        INFO(name);
+        const auto forecast = Model::forecast(path, 500, dtypes);
+        REQUIRE(forecast);
+        Generation generation = create(model, {.thread_count = 1, .context_tokens = 500, .cache_dtype = dtypes});
+        REQUIRE(generation.feed(std::vector<TokenId>(500, 5)).is_ok());
+        CHECK(generation.cache_bytes() == forecast->cache_bytes);
+        CHECK(cache_dtypes_name(dtypes) == name);
+        CHECK(cache_dtypes_from_name(name) == dtypes);
+    }
+    CHECK_FALSE(cache_dtypes_from_name("q8_0"));
+}
+
+TEST_CASE("pairs of types that no model or not this one keeps are refused", "[engine][short]") {
+    const auto refused = [](const char* path, CacheDTypes dtypes) {
+        const Model model = open(test::golden(path));
+        const Status made = Generation::create(model, {.cache_dtype = dtypes}).status();
+        CHECK(made.code() == StatusCode::invalid_argument);
+        CHECK(Model::forecast(test::golden(path), 0, dtypes).status().message() == made.message());
+        return std::string(made.message());
+    };
+    CHECK(refused("models/llama", {DType::q8_0, DType::f16}) ==
+          "cache_dtype is q8_0+f16, expected f32, f16, bf16, f16+q8, bf16+q8, f16+f8, bf16+f8, q8 or f8");
+    CHECK(refused("models/llama", {DType::f16, DType::f32}) ==
+          "cache_dtype is f16+f32, expected f32, f16, bf16, f16+q8, bf16+q8, f16+f8, bf16+f8, q8 or f8");
+    CHECK(refused("models/deepseek-v2", {DType::f16, DType::f8_e4m3}) ==
+          "cache_dtype is f16+f8, but deepseek_v2 keeps rows that are keys and values at once, expected f32, f16, bf16, "
+          "q8 or f8");
+}
+
 TEST_CASE("a forecast from the headers is what opening takes", "[engine][short]") {
     for (const char* path : {"models/llama", "models/gpt2", "gguf/qwen3.gguf", "gguf/bloom-alibi.gguf"}) {
         const auto forecast = Model::forecast(test::golden(path));

@@ -6,7 +6,8 @@
 #include <limits>
 
 #include "kernels/backend.hpp"
-#include "kernels/ref/ref.hpp"
+#include "kernels/cache_row.hpp"
+#include "parallel/fp_environment.hpp"
 #include "parallel/thread_pool.hpp"
 #include "support/attention_scene.hpp"
 #include "support/fp_modes.hpp"
@@ -27,15 +28,27 @@ bool sees(const AttentionShape& shape, std::int64_t position, std::int64_t key) 
     return shape.chunk_tokens == 0 || key / shape.chunk_tokens == position / shape.chunk_tokens;
 }
 
-float cached(DType dtype, const std::vector<float>& values, std::size_t at) {
-    std::byte bytes[4];
-    reference().store_row(dtype, &values[at], 1, bytes);
-    return ref::load_plain(dtype, bytes, 0);
+// The rows of `values`, each `width` long, as a cache of that type gives them back.
+std::vector<float> cached(DType dtype, const std::vector<float>& values, std::int64_t width) {
+    const FpEnvironment guard;
+    std::vector<std::byte> row(static_cast<std::size_t>(cache_row_bytes(dtype, width)));
+    std::vector<float> found(values.size());
+    for (std::size_t at = 0; at < values.size(); at += static_cast<std::size_t>(width)) {
+        reference().store_row(dtype, &values[at], width, row.data());
+        load_cache_row(dtype, row.data(), 0, width, &found[at]);
+    }
+    return found;
+}
+
+std::string name_of(const Scene& scene) {
+    return std::string(dtype_name(scene.key_dtype)) + "/" + std::string(dtype_name(scene.value_dtype));
 }
 
 // The formula, in f64, over rounded keys and values.
 std::vector<double> exact_outputs(const Scene& scene) {
     const AttentionShape& shape = scene.shape;
+    const std::vector<float> keys = cached(scene.key_dtype, scene.key_values, shape.key_width),
+                             values = cached(scene.value_dtype, scene.value_values, shape.value_width);
     std::vector<double> y;
     for (std::int64_t row = 0; row < scene.rows; ++row) {
         for (std::int64_t h = 0; h < shape.query_heads; ++h) {
@@ -49,8 +62,7 @@ std::vector<double> exact_outputs(const Scene& scene) {
                     dot += static_cast<double>(scene.queries[static_cast<std::size_t>(
                                (row * shape.query_heads + h) * shape.key_width + d)]) *
                            static_cast<double>(
-                               cached(scene.dtype, scene.key_values,
-                                      static_cast<std::size_t>((p * shape.kv_heads + kv) * shape.key_width + d)));
+                               keys[static_cast<std::size_t>((p * shape.kv_heads + kv) * shape.key_width + d)]);
                 }
                 dot *= static_cast<double>(shape.scale);
                 if (shape.soft_cap > 0)
@@ -67,10 +79,10 @@ std::vector<double> exact_outputs(const Scene& scene) {
             for (std::int64_t d = 0; d < shape.value_width; ++d) {
                 double out = 0;
                 for (std::size_t i = 0; i < seen.size(); ++i) {
-                    out += std::exp(scores[i] - top) / sum *
-                           static_cast<double>(cached(
-                               scene.dtype, scene.value_values,
-                               static_cast<std::size_t>((seen[i] * shape.kv_heads + kv) * shape.value_width + d)));
+                    out +=
+                        std::exp(scores[i] - top) / sum *
+                        static_cast<double>(
+                            values[static_cast<std::size_t>((seen[i] * shape.kv_heads + kv) * shape.value_width + d)]);
                 }
                 y.push_back(out);
             }
@@ -82,14 +94,14 @@ std::vector<double> exact_outputs(const Scene& scene) {
 std::vector<Scene> scenes() {
     std::vector<Scene> all;
     const AttentionShape plain{.query_heads = 6, .kv_heads = 2, .key_width = 16, .value_width = 16, .scale = 0.25F};
-    const auto add = [&](AttentionShape shape, DType dtype, std::int64_t keys, std::int64_t rows, bool sinks = false,
-                         bool slopes = false) {
-        all.emplace_back(shape, dtype, keys, rows, 1 + all.size() * 10);
+    const auto add = [&](AttentionShape shape, Scene::Types types, std::int64_t keys, std::int64_t rows,
+                         bool sinks = false, bool slopes = false) {
+        all.emplace_back(shape, types, keys, rows, 1 + all.size() * 10);
         if (sinks) all.back().shape.sinks = all.back().sinks.data();
         if (slopes) all.back().shape.slopes = all.back().slopes.data();
     };
     all.reserve(32);  // shapes point into their scene
-    for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+    for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::q8_0, DType::f8_e4m3}) {
         add(plain, dtype, 1, 1);
         add(plain, dtype, 37, 37);
         add(plain, dtype, 700, 3);
@@ -98,6 +110,7 @@ std::vector<Scene> scenes() {
     odd.key_width = 19;
     odd.value_width = 11;
     add(odd, DType::f32, 300, 70);
+    add(odd, {DType::f16, DType::q8_0}, 300, 70);
     AttentionShape window = plain;
     window.window_tokens = 40;
     add(window, DType::f16, 600, 90, true);
@@ -112,6 +125,7 @@ std::vector<Scene> scenes() {
     add(both_ways, DType::f32, 290, 290);
     AttentionShape wide{.query_heads = 5, .kv_heads = 1, .key_width = 192, .value_width = 576, .scale = 0.07F};
     add(wide, DType::f32, 270, 9, true, true);
+    add(wide, {DType::bf16, DType::f8_e4m3}, 270, 9);
     AttentionShape many{.query_heads = 80, .kv_heads = 1, .key_width = 64, .value_width = 64, .scale = 0.125F};
     add(many, DType::f16, 260, 5);
     return all;
@@ -129,7 +143,7 @@ TEST_CASE("attention is what its formula says", "[kernels][short]") {
             difference = std::max(difference, std::fabs(static_cast<double>(y[i]) - exact[i]));
             largest = std::max(largest, std::fabs(exact[i]));
         }
-        INFO(dtype_name(scene.dtype) << " keys " << scene.keys);
+        INFO(name_of(scene) << " keys " << scene.keys);
         CHECK(difference < 2e-6 * largest);
     }
 }
@@ -145,8 +159,7 @@ TEST_CASE("attention has the reference's bits on every back-end, in chunks of an
                  {std::int64_t{1}, std::int64_t{7}, std::int64_t{16}, std::int64_t{33}, scene.rows}) {
                 auto pool = ThreadPool::create(static_cast<int>(1 + at_once % 3));
                 REQUIRE(pool);
-                INFO(backend.name << " " << dtype_name(scene.dtype) << " keys " << scene.keys << " at once "
-                                  << at_once);
+                INFO(backend.name << " " << name_of(scene) << " keys " << scene.keys << " at once " << at_once);
                 REQUIRE(test::first_difference(scene.attend(*backend.table, **pool, at_once), expected) ==
                         expected.size());
             }
@@ -170,18 +183,24 @@ void check_equal_bits(const Scene& scene) {
     const std::vector<float> expected = scene.attend(reference(), alone, scene.rows);
     for (const Backend& backend : backends()) {
         if (!backend.is_supported) continue;
-        INFO(backend.name << " " << dtype_name(scene.dtype) << " widths " << scene.shape.key_width << "/"
+        INFO(backend.name << " " << name_of(scene) << " widths " << scene.shape.key_width << "/"
                           << scene.shape.value_width << " keys " << scene.keys << " rows " << scene.rows);
         REQUIRE(test::first_difference(scene.attend(*backend.table, alone, scene.rows), expected) == expected.size());
     }
 }
 
 TEST_CASE("attention has the reference's bits for every width", "[kernels][short]") {
-    const DType dtypes[] = {DType::f32, DType::f16, DType::bf16};
+    const DType dtypes[] = {DType::f32, DType::f16, DType::bf16, DType::q8_0, DType::f8_e4m3};
     for (std::int64_t width = 1; width <= 257; ++width) {
         const AttentionShape shape{
             .query_heads = 1, .kv_heads = 1, .key_width = width, .value_width = 258 - width, .scale = 0.1F};
-        check_equal_bits({shape, dtypes[width % 3], 35, 9, static_cast<std::uint64_t>(width)});
+        for (const std::int64_t rows : {3, 9, 13}) {  // lanes along the width, and turned keys
+            check_equal_bits({shape,
+                              {dtypes[width % 5], dtypes[(width / 5 + rows) % 5]},
+                              35,
+                              rows,
+                              static_cast<std::uint64_t>(width)});
+        }
     }
     const std::int64_t widths[][2] = {{64, 64},   {80, 80},   {96, 96},   {128, 128},
                                       {192, 128}, {576, 512}, {520, 600}, {1024, 1024}};
@@ -198,7 +217,8 @@ TEST_CASE("attention has the reference's bits for any number of queries", "[kern
         shape.window_tokens = rows % 4 == 1 ? 21 : 0;
         shape.chunk_tokens = rows % 4 == 2 ? 45 : 0;
         shape.soft_cap = rows % 8 == 3 ? 3.0F : 0.0F;
-        Scene scene(shape, rows % 2 == 0 ? DType::f16 : DType::f32, 250 + rows, rows, static_cast<std::uint64_t>(rows));
+        const Scene::Types types[] = {DType::f16, DType::f32, DType::q8_0, {DType::f16, DType::f8_e4m3}};
+        Scene scene(shape, types[rows % 4], 250 + rows, rows, static_cast<std::uint64_t>(rows));
         if (rows % 3 == 0) scene.shape.sinks = scene.sinks.data();
         if (rows % 5 == 0) scene.shape.slopes = scene.slopes.data();
         check_equal_bits(scene);
@@ -215,7 +235,8 @@ TEST_CASE("attention has the reference's bits for numbers that overflow, vanish 
                              1e-39F,
                              3e38F};
     for (std::uint64_t seed = 0; seed < 60; ++seed) {
-        Scene scene(shape, seed % 2 == 0 ? DType::f32 : DType::bf16, 300, 50, seed);
+        const DType dtypes[] = {DType::f32, DType::bf16, DType::q8_0, DType::f8_e4m3};
+        Scene scene(shape, dtypes[seed % 4], 300, seed % 3 == 0 ? 2 : 50, seed);
         test::Random generator(seed);
         const float value = strange[seed % 7];
         for (int i = 0; i < 3; ++i) {
