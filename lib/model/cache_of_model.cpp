@@ -17,6 +17,10 @@ KVDescription cache_description(const ModelSpec& spec, DType dtype, std::int64_t
         const auto group = static_cast<std::size_t>(found - description.groups.begin());
         if (found == description.groups.end())
             description.groups.push_back({attention.window_tokens, attention.chunk_tokens});
+        if (layer.recurrent) {
+            description.layers.push_back({{}, group, layer.recurrent->state_size()});
+            continue;
+        }
         if (attention.is_latent()) {
             // One row a token; its first `rank` elements are the values too.
             description.layers.push_back({{{1, attention.latent.rank + attention.latent.rope_width, dtype}}, group});

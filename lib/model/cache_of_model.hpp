@@ -7,7 +7,7 @@
 
 namespace mixtura {
 
-// Keys and values of every layer, or its latent rows; layers that see equally far back share a group.
+// Keys and values of every layer, its latent rows or its state; layers that see equally far back share a group.
 KVDescription cache_description(const ModelSpec& spec, DType dtype, std::int64_t tokens_max);
 
 }  // namespace mixtura

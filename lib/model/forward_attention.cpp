@@ -1,5 +1,6 @@
 // The attention half of a layer: queries, keys and values from the hidden state, the cache, the attention itself, and
-// the output projection.  Two kinds of inputs (grouped-query, latent) meet in one attend().
+// the output projection.  Two kinds of inputs (grouped-query, latent) meet in one attend(); recurrent layers have
+// forward_recurrent.cpp instead of all three.
 #include <algorithm>
 #include <cmath>
 
@@ -80,6 +81,8 @@ void ForwardPass::grouped_inputs(std::size_t l, const Step& step, ParallelFor& t
         linear(*linear_weights, scratch_.normed, rows, out, threads, is_quantised);
         is_quantised = is_quantised || reads_blocks(linear_weights->weight.dtype);
     }
+    if (spec.has_output_gate)
+        linear(weights.output_gate, scratch_.normed, rows, scratch_.latent, threads, is_quantised);
     clock_.lap(Op::projection);
     const auto normalise = [&] {
         const std::int64_t query_parts = spec.norm_spans_heads ? 1 : spec.query_heads,
@@ -197,15 +200,12 @@ Status ForwardPass::attend(std::size_t l, const Step& step, KVCache& cache, Para
     return {};
 }
 
-Status ForwardPass::attention_part(std::size_t l, const Step& step, KVCache& cache, ParallelFor& threads) {
+Result<const float*> ForwardPass::see_past(std::size_t l, const Step& step, KVCache& cache, ParallelFor& threads) {
     const ModelSpec& model = core_->spec;
-    const LayerSpec& layer = model.layers[l];
-    const AttentionSpec& spec = layer.attention;
+    const AttentionSpec& spec = model.layers[l].attention;
     const LayerWeights& weights = core_->weights.layers[l];
     const auto rows = static_cast<std::int64_t>(step.tokens.size());
-    norm(layer.attention_norm, weights.attention_norm, scratch_.hidden, rows, model.hidden_size, scratch_.normed,
-         threads);
-    clock_.lap(Op::norm);
+    const std::int64_t heads = spec.query_heads, width = heads * spec.value_width;
     if (spec.position == PositionKind::rope && ready_rope_ != spec.rope) {
         rotations(model.ropes[static_cast<std::size_t>(spec.rope)], step, threads);
         ready_rope_ = spec.rope;
@@ -216,13 +216,29 @@ Status ForwardPass::attention_part(std::size_t l, const Step& step, KVCache& cac
     else
         grouped_inputs(l, step, threads);
     MIXTURA_RETURN_IF_ERROR(attend(l, step, cache, threads));
-    const float* mixed = scratch_.mixed;
+    float* mixed = scratch_.mixed;
     if (spec.is_latent()) {
-        const std::int64_t heads = spec.query_heads, rank = spec.latent.rank;
+        const std::int64_t rank = spec.latent.rank;
         multiply_heads(*kernels_, threads, weights.latent.value_up, {scratch_.mixed, heads * rank, rank}, rows,
-                       {scratch_.query, heads * spec.value_width, spec.value_width});
+                       {scratch_.query, width, spec.value_width});
         mixed = scratch_.query;
     }
+    if (spec.has_output_gate) {
+        activate_gated(*kernels_, threads, {.kind = Activation::sigmoid}, {scratch_.latent, width}, {mixed, width},
+                       rows, width, {mixed, width});
+    }
+    return mixed;
+}
+
+Status ForwardPass::attention_part(std::size_t l, const Step& step, KVCache& cache, ParallelFor& threads) {
+    const LayerSpec& layer = core_->spec.layers[l];
+    const LayerWeights& weights = core_->weights.layers[l];
+    const auto rows = static_cast<std::int64_t>(step.tokens.size());
+    norm(layer.attention_norm, weights.attention_norm, scratch_.hidden, rows, core_->spec.hidden_size, scratch_.normed,
+         threads);
+    clock_.lap(Op::norm);
+    MIXTURA_ASSIGN_OR_RETURN(const float* const mixed,
+                             layer.recurrent ? recur(l, step, cache, threads) : see_past(l, step, cache, threads));
     linear(weights.output, mixed, rows, scratch_.normed, threads, false);
     clock_.lap(Op::output);
     add_to_hidden(layer, scratch_.normed, rows, threads);

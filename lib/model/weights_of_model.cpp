@@ -20,6 +20,11 @@ class Binder {
         if (source.is_present())
             bindings_.push_back({std::move(role), source, count, 1, WeightForm::floats, nullptr, &view});
     }
+    // f32 as the file has them, [rows, columns].
+    void floats(std::string role, const WeightSource& source, std::int64_t rows, std::int64_t columns,
+                const float*& view) {
+        bindings_.push_back({std::move(role), source, rows, columns, WeightForm::floats, nullptr, &view});
+    }
     void linear(const std::string& role, const LinearSource& source, std::int64_t rows, std::int64_t columns,
                 Linear& view) {
         matrix(role + ".weight", source.weight, rows, columns, view.weight);
@@ -28,6 +33,7 @@ class Binder {
     void norm(const std::string& role, const NormSpec& spec, const NormSource& source, std::int64_t width, Norm& view) {
         if (spec.kind == NormKind::none) return;
         vector(role + ".weight", source.weight, width, view.weight);
+        if (spec.is_zero_centred && source.weight.is_present()) bindings_.back().added = 1.0F;
         if (spec.kind == NormKind::layer) vector(role + ".bias", source.bias, width, view.bias);
     }
     void expert(const std::string& role, const ExpertMap& map, bool is_gated, std::int64_t width, std::int64_t hidden,
@@ -72,6 +78,22 @@ void bind_latent(Binder& binder, const std::string& prefix, std::int64_t hidden,
     }
 }
 
+void bind_recurrent(Binder& binder, const std::string& prefix, std::int64_t hidden, const RecurrentSpec& spec,
+                    const LayerMap& map, LayerWeights& weights) {
+    RecurrentWeights& own = weights.recurrent;
+    binder.linear(prefix + "query", map.query, spec.key_elements(), hidden, weights.query);
+    binder.linear(prefix + "key", map.key, spec.key_elements(), hidden, weights.key);
+    binder.linear(prefix + "value", map.value, spec.value_elements(), hidden, weights.value);
+    binder.linear(prefix + "gate", map.recurrent.gate, spec.value_elements(), hidden, own.gate);
+    binder.linear(prefix + "rate", map.recurrent.rate, spec.value_heads, hidden, own.rate);
+    binder.linear(prefix + "decay", map.recurrent.decay, spec.value_heads, hidden, own.decay);
+    binder.floats(prefix + "convolution", map.recurrent.convolution, spec.taps, spec.channels(), own.convolution);
+    binder.floats(prefix + "decay_factor", map.recurrent.decay_factor, spec.value_heads, 1, own.decay_factor);
+    binder.floats(prefix + "decay_bias", map.recurrent.decay_bias, spec.value_heads, 1, own.decay_bias);
+    binder.norm(prefix + "output_norm", spec.output_norm, map.recurrent.output_norm, spec.value_width, own.output_norm);
+    binder.linear(prefix + "output", map.output, hidden, spec.value_elements(), weights.output);
+}
+
 void bind_attention(Binder& binder, const std::string& prefix, std::int64_t hidden, const AttentionSpec& attention,
                     const LayerMap& map, LayerWeights& weights) {
     const std::int64_t queries = attention.query_heads * attention.key_width,
@@ -88,6 +110,10 @@ void bind_attention(Binder& binder, const std::string& prefix, std::int64_t hidd
                     attention.norm_spans_heads ? keys : attention.key_width, weights.key_norm);
     }
     binder.linear(prefix + "output", map.output, hidden, attention.query_heads * attention.value_width, weights.output);
+    if (attention.has_output_gate) {
+        binder.linear(prefix + "output_gate", map.output_gate, attention.query_heads * attention.value_width, hidden,
+                      weights.output_gate);
+    }
     if (attention.has_sinks) binder.vector(prefix + "sinks", map.sinks, attention.query_heads, weights.sinks);
 }
 
@@ -118,7 +144,10 @@ void bind_mixture(Binder& binder, const std::string& prefix, std::int64_t hidden
 void bind_layer(Binder& binder, const std::string& prefix, std::int64_t hidden, const LayerSpec& spec,
                 const LayerMap& map, LayerWeights& weights) {
     binder.norm(prefix + "attention.norm", spec.attention_norm, map.attention_norm, hidden, weights.attention_norm);
-    bind_attention(binder, prefix + "attention.", hidden, spec.attention, map, weights);
+    if (spec.recurrent)
+        bind_recurrent(binder, prefix + "recurrent.", hidden, *spec.recurrent, map, weights);
+    else
+        bind_attention(binder, prefix + "attention.", hidden, spec.attention, map, weights);
     binder.norm(prefix + "ffn.norm", spec.ffn_norm, map.ffn_norm, hidden, weights.ffn_norm);
     if (spec.mixture) {
         bind_mixture(binder, prefix, hidden, *spec.mixture, map.mixture, weights);

@@ -27,11 +27,19 @@ struct LatentWeights {
     std::vector<PackedMatrix> key_up, value_up;  // per head
 };
 
+struct RecurrentWeights {
+    Linear gate, rate, decay;
+    const float* convolution = nullptr;  // [taps, channels]
+    const float *decay_factor = nullptr, *decay_bias = nullptr;
+    Norm output_norm;
+};
+
 struct LayerWeights {
     Norm attention_norm, ffn_norm, query_norm, key_norm;
-    Linear query, key, value, output;
+    Linear query, key, value, output, output_gate;
     const float* sinks = nullptr;  // [query heads]
     LatentWeights latent;
+    RecurrentWeights recurrent;
     Linear gate, up, down;
     GateView router;
     std::vector<ExpertView> experts;

@@ -201,10 +201,17 @@ Status PieceLoader::load(const WeightPiece& piece, PieceScratch& scratch, Quanti
             std::memcpy(job.memory.data + static_cast<std::size_t>(piece.first_row) * row_bytes, rows,
                         static_cast<std::size_t>(row_count) * row_bytes);
             break;
-        case WeightForm::floats:
-            decoder(dtype.dtype)(rows, reinterpret_cast<float*>(job.memory.data) + piece.first_row * binding.columns,
-                                 decoded_blocks);
+        case WeightForm::floats: {
+            float* const to = reinterpret_cast<float*>(job.memory.data) + piece.first_row * binding.columns;
+            const std::int64_t count = row_count * binding.columns;
+            if (binding.source.is_transposed)  // f32 already
+                std::memcpy(to, rows, static_cast<std::size_t>(count) * sizeof(float));
+            else
+                decoder(dtype.dtype)(rows, to, decoded_blocks);
+            if (binding.added != 0.0F)
+                for (std::int64_t i = 0; i < count; ++i) to[i] += binding.added;
             break;
+        }
     }
     return {};
 }
