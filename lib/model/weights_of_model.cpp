@@ -1,5 +1,7 @@
 #include "model/weights_of_model.hpp"
 
+#include <tuple>
+
 #include "base/text.hpp"
 
 namespace mixtura {
@@ -84,9 +86,14 @@ void bind_recurrent(Binder& binder, const std::string& prefix, std::int64_t hidd
     binder.linear(prefix + "query", map.query, spec.key_elements(), hidden, weights.query);
     binder.linear(prefix + "key", map.key, spec.key_elements(), hidden, weights.key);
     binder.linear(prefix + "value", map.value, spec.value_elements(), hidden, weights.value);
-    binder.linear(prefix + "gate", map.recurrent.gate, spec.value_elements(), hidden, own.gate);
-    binder.linear(prefix + "rate", map.recurrent.rate, spec.value_heads, hidden, own.rate);
-    binder.linear(prefix + "decay", map.recurrent.decay, spec.value_heads, hidden, own.decay);
+    binder.linear(prefix + "output_gate", map.recurrent.gate, spec.value_elements(), hidden, own.gate);
+    // As routers, never below 16 bit: they decide what is remembered, and are small.
+    for (const auto& [role, source, view] :
+         {std::tuple{"rate", &map.recurrent.rate, &own.rate}, {"decay", &map.recurrent.decay, &own.decay}}) {
+        binder.matrix(prefix + role + ".weight", source->weight, spec.value_heads, hidden, view->weight,
+                      WeightForm::plain);
+        binder.vector(prefix + role + ".bias", source->bias, spec.value_heads, view->bias);
+    }
     binder.floats(prefix + "convolution", map.recurrent.convolution, spec.taps, spec.channels(), own.convolution);
     binder.floats(prefix + "decay_factor", map.recurrent.decay_factor, spec.value_heads, 1, own.decay_factor);
     binder.floats(prefix + "decay_bias", map.recurrent.decay_bias, spec.value_heads, 1, own.decay_bias);
@@ -145,7 +152,7 @@ void bind_layer(Binder& binder, const std::string& prefix, std::int64_t hidden, 
                 const LayerMap& map, LayerWeights& weights) {
     binder.norm(prefix + "attention.norm", spec.attention_norm, map.attention_norm, hidden, weights.attention_norm);
     if (spec.recurrent)
-        bind_recurrent(binder, prefix + "recurrent.", hidden, *spec.recurrent, map, weights);
+        bind_recurrent(binder, prefix + "attention.", hidden, *spec.recurrent, map, weights);
     else
         bind_attention(binder, prefix + "attention.", hidden, spec.attention, map, weights);
     binder.norm(prefix + "ffn.norm", spec.ffn_norm, map.ffn_norm, hidden, weights.ffn_norm);

@@ -74,15 +74,15 @@ TEST_CASE("kinds of layers that are not known, and too few of them, are refused"
 TEST_CASE("tensors of recurrent layers that are missing or have other shapes are refused by role", "[model][short]") {
     const std::string stem = "model.layers.1.linear_attn.";
     CHECK(refusal([&](HubCheckpoint& model) { model.tensors.erase(stem + "conv1d.weight"); }) ==
-          "the model has no tensor '" + stem + "conv1d.weight', needed for layers.1.recurrent.convolution");
+          "the model has no tensor '" + stem + "conv1d.weight', needed for layers.1.attention.convolution");
     CHECK(refusal([&](HubCheckpoint& model) { model.tensors.erase(stem + "A_log"); }) ==
-          "the model has no tensor '" + stem + "A_log', needed for layers.1.recurrent.decay_factor");
+          "the model has no tensor '" + stem + "A_log', needed for layers.1.attention.decay_factor");
     CHECK(refusal_with("linear_conv_kernel_dim", 3) ==
           "tensor 'model.layers.0.linear_attn.conv1d.weight' is [128, 1, 4], expected [3, 128] for "
-          "layers.0.recurrent.convolution");
+          "layers.0.attention.convolution");
     CHECK(refusal_with("linear_key_head_dim", 24) ==
           "tensor 'model.layers.0.linear_attn.in_proj_qkvz.weight' is [192, 64], expected [224, 64] for "
-          "layers.0.recurrent.gate.weight");
+          "layers.0.attention.output_gate.weight");
 }
 
 TEST_CASE("the convolution's kernel may be of any length up to 16", "[model][short]") {
