@@ -90,7 +90,10 @@ class Generation {
     std::span<const float> logits() const noexcept;
     // Tokens in the sequence.
     std::span<const TokenId> tokens() const noexcept;
-    // Forgets the tokens from `length` on.  OUT_OF_RANGE above the length.
+    // Forgets the tokens from `length` on.  OUT_OF_RANGE above the length.  A model with recurrent layers keeps their
+    // states where the last feeds of several tokens began and in front of the last token of the last prompts, four of
+    // these in all; elsewhere the tokens since the one before are computed again, with the errors of feed().  On
+    // failure the sequence is as before.
     Status truncate(std::int64_t length) noexcept;
 
     // Answers request.prompt, whatever is in the sequence; the longest common beginning is not computed again.
@@ -106,7 +109,7 @@ class Generation {
     // Threads: any-thread, and from a signal handler.
     void cancel() noexcept;
 
-    std::uint64_t cache_bytes() const noexcept;    // held by keys and values
+    std::uint64_t cache_bytes() const noexcept;    // held by keys, values and states
     std::uint64_t scratch_bytes() const noexcept;  // held by the forward pass
     int thread_count() const noexcept;
     const Model& model() const noexcept;

@@ -5,6 +5,11 @@
 // within it each layer's planes lie one after another, each 64-byte aligned, and a plane is [head][32 tokens][size], so
 // that the 32 keys an attention kernel reads for one head are contiguous, and so are the 32 values.  A group's blocks
 // lie at base + id · stride and never move; position p is token p mod 32 of block block_table[p div 32].
+//
+// A recurrent layer keeps no rows but a state: so many f32, whatever the length.  The states of all such layers are one
+// block a sequence and moment.  Every append takes a fresh one, into which the step's states are written, and keeps the
+// one before, so that the append can be undone; snapshot() keeps further moments to come back to.  No state is ever
+// copied.
 #pragma once
 
 #include <mixtura/status.hpp>
@@ -34,6 +39,7 @@ struct KVPlane {
 struct KVLayer {
     std::vector<KVPlane> planes = {};  // by convention keys, then values; none for a layer that keeps nothing
     std::size_t group = 0;
+    std::int64_t state_size = 0;  // f32 that the layer keeps of everything before; 0: none
 };
 
 // Layers of one group see equally far back, so their blocks are taken and released together.
@@ -48,6 +54,7 @@ struct KVDescription {
     std::int64_t tokens_max = 2'147'483'647;  // of one sequence
     // Of all blocks, in use or kept for reuse; unset: what the machine, or this process' cgroup, has.
     std::optional<std::uint64_t> bytes_max = {};
+    std::int64_t snapshots_max = 4;  // of one sequence's states: one more, and the oldest goes
 
     // `layers` alike layers of grouped-query attention in one group that sees everything.
     static KVDescription uniform(std::int64_t layers, std::int64_t kv_heads, std::int64_t head_size, DType dtype);
@@ -85,12 +92,19 @@ struct KVView {
     }
 };
 
+// The state of one layer over the last append.
+struct KVStateStep {
+    const float* before = nullptr;  // what it was; nullptr: all zeros, in front of the first token
+    float* after = nullptr;  // where the new one goes, all of it; without sense until then; elsewhere than before
+    std::int64_t size = 0;   // elements; both begin at cache lines
+};
+
 struct KVMemory {
     std::uint64_t bytes_max = 0;
-    std::uint64_t bytes_held = 0;  // taken from the system; never above bytes_max
-    std::uint64_t bytes_used = 0;  // of these, in blocks that a sequence holds
-    std::uint64_t blocks_used = 0;
-    std::uint64_t blocks_shared = 0;  // held by two sequences or more
+    std::uint64_t bytes_held = 0;     // taken from the system; never above bytes_max
+    std::uint64_t bytes_used = 0;     // of these, in blocks that a sequence holds
+    std::uint64_t blocks_used = 0;    // of rows, and of states
+    std::uint64_t blocks_shared = 0;  // held twice or more: by sequences, or by a sequence and its snapshots
     std::uint64_t blocks_free = 0;    // kept for reuse
     std::uint64_t sequences = 0;
     std::uint64_t tokens = 0;  // sum of the sequences' lengths
@@ -104,11 +118,13 @@ class KVCache {
     static Result<KVCache> create(KVDescription description) noexcept;
 
     // Block bytes that one sequence of `tokens` tokens needs when at most `step_tokens` are appended at once and
-    // release_before follows every step.  Errors as create().   Threads: any-thread.
+    // release_before follows every step, with all the snapshots it may have.  Errors as create().   Threads:
+    // any-thread.
     static Result<std::uint64_t> bytes_needed(const KVDescription& description, std::int64_t tokens,
                                               std::int64_t step_tokens) noexcept;
 
     const KVDescription& description() const noexcept;
+    bool has_states() const noexcept;  // whether any layer is recurrent
     KVMemory memory() const noexcept;
 
     // Sequences.  Every function that takes a SequenceId gives NOT_FOUND for one that is freed or was never given.
@@ -123,8 +139,12 @@ class KVCache {
     // BUDGET_EXCEEDED, OUT_OF_HOST_MEMORY.  On failure every sequence and every byte is as before.
     Result<std::int64_t> append(SequenceId sequence, std::int64_t count) noexcept;
     // Forgets the positions from `length` on.  OUT_OF_RANGE above the length, or where a token appended at `length`
-    // would see a position that was released.
+    // would see a position that was released; and, with recurrent layers, where their states are not kept: they are at
+    // the length itself, at the length before the last append, at every snapshot, and at 0.
     Status truncate(SequenceId sequence, std::int64_t length) noexcept;
+    // The highest length up to `length` that truncate() can come back to: `length` itself but for recurrent layers.
+    // OUT_OF_RANGE above the length, or where what it would see was released.
+    Result<std::int64_t> restorable_length(SequenceId sequence, std::int64_t length) const noexcept;
     // Releases the group's blocks that lie wholly below `position`.  OUT_OF_RANGE where the next token appended would
     // still see one of the positions below it: first_visible() is the highest that is allowed.
     Status release_before(SequenceId sequence, std::size_t group, std::int64_t position) noexcept;
@@ -144,12 +164,24 @@ class KVCache {
                 std::span<float> rows) const noexcept;
     Result<KVView> view(SequenceId sequence, std::size_t layer) const noexcept;
 
+    // The states of recurrent layers.  Keeps those at the sequence's present length for truncate(), until it is cut
+    // below; what is kept already, or needs no keeping, is no error.  Takes no block, but the next append may need one
+    // more for it.
+    Status snapshot(SequenceId sequence) noexcept;
+    // For writing the states of the last append; valid as a KVView.  INVALID_ARGUMENT for a layer without state;
+    // BAD_STATE where nothing was appended since the sequence was created or cut, or where a fork or a snapshot shares
+    // it.   Threads: as write().
+    Result<KVStateStep> state_step(SequenceId sequence, std::size_t layer) noexcept;
+    // The state at the sequence's length, state_size elements; zeros where it has no token.  Any-thread beside other
+    // const members.
+    Status read_state(SequenceId sequence, std::size_t layer, std::span<float> state) const noexcept;
+
     // Gives the blocks kept for reuse back to the system.
     void trim() noexcept;
 
-    // A sequence as bytes, to be kept and read back by a cache of the same layers and groups (its limits may differ).
-    // The bytes are checked in full before anything is taken: UNKNOWN_FORMAT, VERSION_MISMATCH, CORRUPT_FILE,
-    // INVALID_ARGUMENT for other layers; then the errors of append().
+    // A sequence as bytes, without its snapshots, to be kept and read back by a cache of the same layers and groups
+    // (its limits may differ). The bytes are checked in full before anything is taken: UNKNOWN_FORMAT,
+    // VERSION_MISMATCH, CORRUPT_FILE, INVALID_ARGUMENT for other layers; then the errors of append().
     Result<std::vector<std::byte>> export_sequence(SequenceId sequence) const noexcept;
     Result<SequenceId> import_sequence(std::span<const std::byte> bytes) noexcept;
 

@@ -56,7 +56,7 @@ struct MemoryForecast {
     std::vector<RoleMemory> roles;
     TokenCost token;
     std::uint64_t weight_bytes = 0;   // sum of the roles
-    std::uint64_t cache_bytes = 0;    // keys and values of one sequence of `context_tokens`
+    std::uint64_t cache_bytes = 0;    // keys, values and states of one sequence of `context_tokens`
     std::uint64_t scratch_bytes = 0;  // of a forward pass
     std::int64_t context_tokens = 0;
     // Where the weights will lie when the model is opened with as many threads as this process may keep busy: together

@@ -25,6 +25,7 @@ std::uint64_t memory_of_machine() {
 std::vector<std::size_t> block_sizes(const KVLayout& layout) {
     std::vector<std::size_t> sizes;
     for (const KVLayout::Group& group : layout.groups) sizes.push_back(group.block_bytes);
+    sizes.push_back(layout.state_block_bytes);
     return sizes;
 }
 
@@ -96,6 +97,7 @@ void KVCache::State::remove(Sequence& sequence) noexcept {
         for (const BlockId block : sequence.tables[group].kept()) pool.release(group, block);
     }
     sequence.tables.clear();
+    release_states(sequence);
     ++sequence.generation;
     // A slot whose generations are used up (2^31 sequences) is left alone, so that no id comes twice.
     if (sequence.generation != 0) free_slots.push_back(static_cast<std::uint32_t>(&sequence - slots.data()));
@@ -133,7 +135,7 @@ Status KVCache::State::append(Sequence& sequence, std::int64_t count) {
     if (count == 0) return {};
     const std::int64_t length = sequence.length + count;
     const bool is_within_block = sequence.length % kKVBlockTokens != 0;
-    std::vector<std::size_t> grow(sequence.tables.size(), 0), wanted(sequence.tables.size(), 0);
+    std::vector<std::size_t> grow(sequence.tables.size(), 0), wanted(sequence.tables.size() + 1, 0);
     for (std::size_t group = 0; group < sequence.tables.size(); ++group) {
         if (layout.groups[group].block_bytes == 0) continue;
         const BlockTable& table = sequence.tables[group];
@@ -141,6 +143,7 @@ Status KVCache::State::append(Sequence& sequence, std::int64_t count) {
         wanted[group] = grow[group];
         if (is_within_block && pool.references(group, table.ids.back()) > 1) ++wanted[group];  // copy on write
     }
+    if (needs_state_block(sequence)) wanted[state_group()] = 1;
     MIXTURA_RETURN_IF_ERROR(pool.check(wanted));  // before room is made in proportion to what is wanted
     std::vector<BlockId> taken;
     for (std::size_t group = 0; group < sequence.tables.size(); ++group) {
@@ -166,7 +169,22 @@ Status KVCache::State::append(Sequence& sequence, std::int64_t count) {
                                      static_cast<std::uint32_t>(tokens));
         }
     }
+    advance_states(sequence, length, wanted[state_group()] > 0 ? *next : BlockId{-1});
     sequence.length = length;
+    return {};
+}
+
+Status KVCache::State::check_windows(const Sequence& sequence, std::int64_t length) const {
+    if (length < 0 || length > sequence.length) {
+        return error(StatusCode::out_of_range, "a sequence of ", sequence.length, " tokens is to be cut to ", length);
+    }
+    for (std::size_t group = 0; group < sequence.tables.size(); ++group) {
+        const std::int64_t kept = sequence.tables[group].first_block * kKVBlockTokens;
+        const std::int64_t visible = first_visible_position(layout.groups[group].rule, length);
+        if (kept <= visible) continue;
+        return error(StatusCode::out_of_range, "a sequence cut to ", length, " tokens would see position ", visible,
+                     " in layer group ", group, ", but what lies below ", kept, " was released");
+    }
     return {};
 }
 
@@ -205,7 +223,16 @@ Result<std::uint64_t> KVCache::bytes_needed(const KVDescription& description, st
             if (!sum) return error(StatusCode::out_of_range, tokens, " tokens need more bytes than 64 bits can say");
             bytes = *sum;
         }
-        return bytes;
+        if (tokens == 0 || layout.state_block_bytes == 0) return bytes;
+        // The states now, those before the last append, and the snapshots.
+        const auto states = checked_multiply<std::uint64_t>(static_cast<std::uint64_t>(description.snapshots_max) + 2,
+                                                            layout.state_block_bytes);
+        const auto sum = states ? checked_add(bytes, *states) : std::nullopt;
+        if (!sum) {
+            return error(StatusCode::out_of_range, description.snapshots_max,
+                         " snapshots need more bytes than 64 bits can say");
+        }
+        return *sum;
     });
 }
 
@@ -233,6 +260,7 @@ Result<SequenceId> KVCache::fork(SequenceId sequence) noexcept {
     return without_exceptions([&]() -> Result<SequenceId> {
         MIXTURA_ASSIGN_OR_RETURN(const std::size_t parent, state_->slot_of(sequence));
         std::vector<BlockTable> tables = state_->slots[parent].tables;
+        std::vector<StateMark> snapshots = state_->slots[parent].snapshots;
         const SequenceId id = state_->add(std::vector<std::int64_t>(tables.size(), 0));
         MIXTURA_ASSIGN_OR_RETURN(const std::size_t child, state_->slot_of(id));
         for (std::size_t group = 0; group < tables.size(); ++group) {
@@ -240,6 +268,7 @@ Result<SequenceId> KVCache::fork(SequenceId sequence) noexcept {
         }
         state_->slots[child].tables = std::move(tables);
         state_->slots[child].length = state_->slots[parent].length;
+        state_->share_states(state_->slots[parent], state_->slots[child], std::move(snapshots));
         return id;
     });
 }
@@ -275,15 +304,12 @@ Status KVCache::truncate(SequenceId sequence, std::int64_t length) noexcept {
     return without_exceptions([&]() -> Status {
         MIXTURA_ASSIGN_OR_RETURN(const std::size_t slot, state_->slot_of(sequence));
         Sequence& found = state_->slots[slot];
-        if (length < 0 || length > found.length) {
-            return error(StatusCode::out_of_range, "a sequence of ", found.length, " tokens is to be cut to ", length);
-        }
-        for (std::size_t group = 0; group < found.tables.size(); ++group) {
-            const std::int64_t kept = found.tables[group].first_block * kKVBlockTokens;
-            const std::int64_t visible = first_visible_position(state_->layout.groups[group].rule, length);
-            if (kept <= visible) continue;
-            return error(StatusCode::out_of_range, "a sequence cut to ", length, " tokens would see position ", visible,
-                         " in layer group ", group, ", but what lies below ", kept, " was released");
+        MIXTURA_RETURN_IF_ERROR(state_->check_windows(found, length));
+        if (const StateMark mark = state_->state_mark(found, length); mark.length != length) {
+            return error(StatusCode::out_of_range, "a sequence of ", found.length, " tokens cannot be cut to ", length,
+                         ", where the states of its recurrent layers are not kept; the highest length below where they "
+                         "are is ",
+                         mark.length);
         }
         for (std::size_t group = 0; group < found.tables.size(); ++group) {
             std::vector<BlockId>& ids = found.tables[group].ids;
@@ -292,6 +318,7 @@ Status KVCache::truncate(SequenceId sequence, std::int64_t length) noexcept {
                 ids.pop_back();
             }
         }
+        state_->restore_states(found, length);
         found.length = length;
         return {};
     });

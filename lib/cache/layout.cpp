@@ -46,6 +46,24 @@ bool place(const KVPlane& plane, std::uint64_t& used, KVPlaneView& view) {
     return true;
 }
 
+// Sets where the layer's state lies in a block of states.
+Status place_state(KVLayout& layout, std::size_t layer, std::int64_t size) {
+    if (size < 0) {
+        return error(StatusCode::invalid_argument, "the state of layer ", layer, " has ", size,
+                     " elements, expected 0 or more");
+    }
+    layout.state_offsets.push_back(layout.state_block_bytes);
+    const auto bytes = checked_multiply(static_cast<std::uint64_t>(size), std::uint64_t{sizeof(float)});
+    const auto end = bytes ? checked_add(std::uint64_t{layout.state_block_bytes}, *bytes) : std::nullopt;
+    const auto aligned = end ? checked_align_up(*end, std::uint64_t{kAlignmentBytes}) : std::nullopt;
+    if (!aligned || *aligned > kBlockBytesMax) {
+        return error(StatusCode::invalid_argument, "a block of states exceeds ", kBlockBytesMax, " bytes at layer ",
+                     layer);
+    }
+    layout.state_block_bytes = static_cast<std::size_t>(*aligned);
+    return {};
+}
+
 Status check_limits(const KVDescription& description) {
     if (description.layers.empty() || description.layers.size() > kLayersMax) {
         return error(StatusCode::invalid_argument, "the cache has ", description.layers.size(),
@@ -61,6 +79,10 @@ Status check_limits(const KVDescription& description) {
             return error(StatusCode::invalid_argument, "layer group ", group, " has a window of ", window,
                          " tokens and chunks of ", chunk, ", expected neither below 0 and one of them 0");
         }
+    }
+    if (description.snapshots_max < 0) {
+        return error(StatusCode::invalid_argument, "snapshots_max is ", description.snapshots_max,
+                     ", expected 0 or more");
     }
     constexpr std::int64_t kTokensMax = 2'147'483'647;  // positions are i32 in every kernel
     if (description.tokens_max < 1 || description.tokens_max > kTokensMax) {
@@ -85,7 +107,8 @@ Result<KVLayout> KVLayout::create(const KVDescription& description) {
     layout.planes.resize(description.layers.size());
     for (const KVGroup& rule : description.groups) layout.groups.push_back({rule, 0, 0, {}});
     for (std::size_t layer = 0; layer < description.layers.size(); ++layer) {
-        const auto& [planes, group_index] = description.layers[layer];
+        const auto& [planes, group_index, state_size] = description.layers[layer];
+        MIXTURA_RETURN_IF_ERROR(place_state(layout, layer, state_size));
         if (group_index >= layout.groups.size()) {
             return error(StatusCode::invalid_argument, "layer ", layer, " is in group ", group_index,
                          ", expected one below ", layout.groups.size());
@@ -109,10 +132,10 @@ Result<KVLayout> KVLayout::create(const KVDescription& description) {
             layout.planes[layer].push_back(view);
         }
     }
-    for (Group& group : layout.groups) {
-        // A block is whole pages, so that one can be given back to the system without its neighbours.
-        group.block_bytes = static_cast<std::size_t>(*checked_align_up(group.block_bytes, page_bytes()));
-    }
+    // A block is whole pages, so that one can be given back to the system without its neighbours.
+    const auto whole_pages = [](std::size_t bytes) { return *checked_align_up(bytes, page_bytes()); };
+    for (Group& group : layout.groups) group.block_bytes = whole_pages(group.block_bytes);
+    layout.state_block_bytes = whole_pages(layout.state_block_bytes);
     return layout;
 }
 

@@ -14,6 +14,8 @@ struct KVLayout {
     };
     std::vector<Group> groups;
     std::vector<std::vector<KVPlaneView>> planes;  // per layer
+    std::size_t state_block_bytes = 0;             // of all layers' states; 0 where no layer has one
+    std::vector<std::size_t> state_offsets;        // per layer, of its state in the block
 
     // INVALID_ARGUMENT as KVCache::create says.
     static Result<KVLayout> create(const KVDescription& description);

@@ -6,6 +6,7 @@
 //   ..  i64      length of the sequence
 //   ..  i64 × G  first kept block of each layer group
 //   ..           rows: per group, per kept block, per layer, per plane, per head the block's tokens, stored dtype
+//   ..           states of recurrent layers at the length, f32; none where the length is 0
 //   ..  u64      checksum of everything before
 // Only tokens below the length are written, so the bytes depend on the content alone and tell nothing else.
 #include <mixtura/kv_cache.hpp>
@@ -38,6 +39,7 @@ std::string description_text(const KVDescription& description) {
         for (const KVPlane& plane : layer.planes) {
             out += text(" ", plane.heads, "x", plane.size, dtype_name(plane.dtype));
         }
+        if (layer.state_size > 0) out += text(" state ", layer.state_size);
     }
     return out;
 }
@@ -91,10 +93,20 @@ void for_each_run(const KVLayout& layout, std::span<const std::int64_t> first_bl
     }
 }
 
-// Bytes of the rows, or nothing where they leave 64 bits.
-std::optional<std::uint64_t> rows_bytes(const KVLayout& layout, std::span<const std::int64_t> first_blocks,
-                                        std::int64_t length) {
+// visit(layer, bytes) for every state in file order.
+template <class Visit>
+void for_each_state(const KVDescription& description, std::int64_t length, const Visit& visit) {
+    for (std::size_t layer = 0; length > 0 && layer < description.layers.size(); ++layer) {
+        const auto size = static_cast<std::size_t>(description.layers[layer].state_size);
+        if (size > 0) visit(layer, size * sizeof(float));
+    }
+}
+
+// Bytes of the rows and of the states, or nothing where they leave 64 bits.
+std::optional<std::uint64_t> content_bytes(const KVDescription& description, const KVLayout& layout,
+                                           std::span<const std::int64_t> first_blocks, std::int64_t length) {
     std::uint64_t bytes = 0;
+    for_each_state(description, length, [&](std::size_t, std::size_t size) { bytes += size; });  // in a block: < 2^40
     for (std::size_t group = 0; group < layout.groups.size(); ++group) {
         const std::int64_t tokens = length - first_blocks[group] * kKVBlockTokens;
         const auto more = checked_multiply<std::uint64_t>(static_cast<std::uint64_t>(std::max<std::int64_t>(tokens, 0)),
@@ -167,7 +179,7 @@ Result<Header> read_header(const KVCache::State& state, std::span<const std::byt
         }
         header.first_blocks.push_back(first);
     }
-    const auto rows = rows_bytes(state.layout, header.first_blocks, header.length);
+    const auto rows = content_bytes(state.description, state.layout, header.first_blocks, header.length);
     const std::uint64_t found = bytes.size() - parts.rows_at - kChecksumBytes;
     if (!rows || *rows != found) {
         return corrupt(text("has ", found, " bytes of rows, expected ", rows.value_or(0)));
@@ -189,7 +201,8 @@ Result<std::vector<std::byte>> KVCache::export_sequence(SequenceId sequence) con
         std::vector<std::int64_t> first_blocks;
         for (const BlockTable& table : found.tables) first_blocks.push_back(table.first_block);
         const Parts parts = parts_of(description.size(), first_blocks.size());
-        const std::uint64_t rows = *rows_bytes(state_->layout, first_blocks, found.length);  // they are in memory
+        const std::uint64_t rows =
+            *content_bytes(state_->description, state_->layout, first_blocks, found.length);  // they are in memory
         std::vector<std::byte> bytes(parts.rows_at + static_cast<std::size_t>(rows) + kChecksumBytes);
 
         std::memcpy(bytes.data(), kMagic.data(), kMagic.size());
@@ -206,6 +219,10 @@ Result<std::vector<std::byte>> KVCache::export_sequence(SequenceId sequence) con
                          std::memcpy(out, state_->pool.data(group, found.tables[group].ids[block]) + at, size);
                          out += size;
                      });
+        for_each_state(state_->description, found.length, [&](std::size_t layer, std::size_t size) {
+            std::memcpy(out, state_->state_data(found.now, layer), size);
+            out += size;
+        });
         const std::size_t checked = bytes.size() - kChecksumBytes;
         store(bytes, checked, checksum(std::span(bytes).first(checked)));
         return bytes;
@@ -229,6 +246,10 @@ Result<SequenceId> KVCache::import_sequence(std::span<const std::byte> bytes) no
                          std::memcpy(state_->pool.data(group, added.tables[group].ids[block]) + at, in, size);
                          in += size;
                      });
+        for_each_state(state_->description, header.length, [&](std::size_t layer, std::size_t size) {
+            std::memcpy(state_->state_data(added.now, layer), in, size);
+            in += size;
+        });
         return id;
     });
 }

@@ -1,4 +1,5 @@
-// What a KVCache holds: its layout, its pool, its sequences.  kv_cache.cpp changes it, snapshot.cpp reads and adds.
+// What a KVCache holds: its layout, its pool, its sequences.  kv_cache.cpp changes it, snapshot.cpp reads and adds,
+// recurrent.cpp keeps the states of recurrent layers.
 #pragma once
 
 #include <mixtura/kv_cache.hpp>
@@ -20,10 +21,19 @@ struct BlockTable {
     std::int64_t end_block() const noexcept { return static_cast<std::int64_t>(ids.size()); }
 };
 
+// The states of recurrent layers at one moment.  No block: zeros, in front of the first token.
+struct StateMark {
+    std::int64_t length = 0;  // -1: no moment
+    BlockId block = -1;
+};
+
 struct Sequence {
     std::uint32_t generation = 0;  // how often the slot was given; odd while a sequence lives in it
     std::int64_t length = 0;
     std::vector<BlockTable> tables;  // per group
+    // Each holds a reference to its block.
+    StateMark now, before_append{-1, -1};
+    std::vector<StateMark> snapshots;  // ascending
 };
 
 struct KVCache::State {
@@ -47,6 +57,26 @@ struct KVCache::State {
     Status append(Sequence& sequence, std::int64_t count);
     void make_last_block_own(Sequence& sequence, std::size_t group, BlockId block) noexcept;
     void clear_stale_tokens(Sequence& sequence, std::size_t group) noexcept;
+
+    // States of recurrent layers; all of it does nothing where no layer has one.
+    std::size_t state_group() const noexcept { return layout.groups.size(); }  // in the pool
+    bool has_states() const noexcept { return layout.state_block_bytes > 0; }
+    std::byte* state_data(const StateMark& mark, std::size_t layer) const noexcept {
+        return pool.data(state_group(), mark.block) + layout.state_offsets[layer];
+    }
+    Status check_state(std::size_t layer) const;
+    // Whether the next append takes a fresh block; else the one before the last append serves again.
+    bool needs_state_block(const Sequence& sequence) const noexcept;
+    // To `length`, with `block` where one was needed.
+    void advance_states(Sequence& sequence, std::int64_t length, BlockId block) noexcept;
+    Status check_windows(const Sequence& sequence, std::int64_t length) const;
+    // The moment with the highest length up to `length`.
+    StateMark state_mark(const Sequence& sequence, std::int64_t length) const noexcept;
+    void restore_states(Sequence& sequence, std::int64_t length) noexcept;  // state_mark() has it
+    void share_states(const Sequence& parent, Sequence& child, std::vector<StateMark> snapshots) noexcept;
+    void release_states(Sequence& sequence) noexcept;
+    void hold(const StateMark& mark) noexcept;
+    void let_go(const StateMark& mark) noexcept;
 };
 
 }  // namespace mixtura

@@ -94,8 +94,9 @@ Result<Batch> Batch::create(const Model& model, const GenerationOptions& options
         const std::shared_ptr<const ModelCore>& core = model.state()->core;
         MIXTURA_ASSIGN_OR_RETURN(const GenerationOptions settled, settled_options(core->spec, options));
         MIXTURA_ASSIGN_OR_RETURN(std::unique_ptr<ThreadPool> threads, ThreadPool::create(options.thread_count));
-        MIXTURA_ASSIGN_OR_RETURN(
-            KVCache cache, KVCache::create(cache_description(core->spec, settled.cache_dtype, settled.context_tokens)));
+        KVDescription description = cache_description(core->spec, settled.cache_dtype, settled.context_tokens);
+        description.snapshots_max = 0;  // a step is taken back by itself
+        MIXTURA_ASSIGN_OR_RETURN(KVCache cache, KVCache::create(std::move(description)));
         MIXTURA_ASSIGN_OR_RETURN(std::vector<RouterPolicy> policies, settled_policies(core->spec, options));
         MIXTURA_ASSIGN_OR_RETURN(ForwardPass pass, ForwardPass::create(core, sequence_count, nullptr, settled.op_times,
                                                                        std::move(policies)));

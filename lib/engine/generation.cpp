@@ -84,10 +84,37 @@ Status Generation::State::cut(std::int64_t length) {
         return error(StatusCode::out_of_range, "cannot keep ", length, " tokens of a sequence of ", tokens.size());
     }
     if (length == static_cast<std::int64_t>(tokens.size())) return {};
+    MIXTURA_ASSIGN_OR_RETURN(const std::int64_t kept, cache.restorable_length(sequence, length));
+    if (kept < length) return compute_again(kept, length);
     MIXTURA_RETURN_IF_ERROR(cache.truncate(sequence, length));
     tokens.resize(static_cast<std::size_t>(length));
     logits.clear();
     return {};
+}
+
+// Cuts to `length` where the states of recurrent layers are kept at `kept`, below it, only.  On a fork, so that
+// everything is as before where it fails.
+Status Generation::State::compute_again(std::int64_t kept, std::int64_t length) {
+    const std::vector<TokenId> wanted(tokens.begin(), tokens.begin() + length);
+    std::vector<TokenId> own_tokens(tokens.begin(), tokens.begin() + kept);
+    MIXTURA_ASSIGN_OR_RETURN(SequenceId other, cache.fork(sequence));
+    std::vector<float> own_logits;
+    std::swap(sequence, other);
+    std::swap(tokens, own_tokens);
+    std::swap(logits, own_logits);
+    const Status status = without_exceptions([&]() -> Status {
+        MIXTURA_RETURN_IF_ERROR(cache.truncate(sequence, kept));
+        return feed(std::span(wanted).subspan(static_cast<std::size_t>(kept)), {});
+    });
+    if (!status.is_ok()) {
+        std::swap(sequence, other);
+        std::swap(tokens, own_tokens);
+        std::swap(logits, own_logits);
+    } else {
+        logits.clear();
+    }
+    MIXTURA_RETURN_IF_ERROR(cache.free_sequence(other));
+    return status;
 }
 
 // One step: a part of the tokens, at most step_tokens of them.
@@ -129,19 +156,27 @@ Status Generation::State::feed_step(std::span<const TokenId> part, bool is_last,
     return {};
 }
 
-Status Generation::State::feed(std::span<const TokenId> added, const FeedOptions& options_of_feed) {
+Status Generation::State::feed(std::span<const TokenId> added, const FeedOptions& options_of_feed, bool is_prompt) {
     const auto before = static_cast<std::int64_t>(tokens.size()), count = static_cast<std::int64_t>(added.size());
     if (count > options.context_tokens - before) {
         return error(StatusCode::out_of_range, before + count, " tokens are more than the context of ",
                      options.context_tokens, " holds");
     }
     const std::vector<float> logits_before = logits;
+    // One token can be taken back; more may be more appends, and are a turn.
+    if (count > 1) MIXTURA_RETURN_IF_ERROR(cache.snapshot(sequence));
+    const bool is_marked = is_prompt && cache.has_states();
     for (std::int64_t done = 0; done < count;) {
-        const std::int64_t part = std::min(count - done, options.step_tokens);
-        Status status = is_cancelled->load(std::memory_order_relaxed)
-                            ? error(StatusCode::cancelled, "the request was cancelled")
-                            : feed_step(added.subspan(static_cast<std::size_t>(done), static_cast<std::size_t>(part)),
-                                        done + part == count, options_of_feed);
+        std::int64_t part = std::min(count - done, options.step_tokens);
+        if (is_marked && done + part == count && part > 1) --part;
+        const bool is_last = done + part == count;
+        Status status = is_marked && done == count - 1 ? cache.snapshot(sequence) : Status();
+        if (is_cancelled->load(std::memory_order_relaxed))
+            status = error(StatusCode::cancelled, "the request was cancelled");
+        if (status.is_ok()) {
+            status = feed_step(added.subspan(static_cast<std::size_t>(done), static_cast<std::size_t>(part)), is_last,
+                               options_of_feed);
+        }
         if (!status.is_ok()) {
             // As before: what the steps added goes again (what a window let go of is gone for good, then so is the
             // sequence).
@@ -165,16 +200,21 @@ Status Generation::feed(std::span<const TokenId> tokens, const FeedOptions& opti
 }
 
 Status Generation::truncate(std::int64_t length) noexcept {
-    return without_exceptions([&] { return state_->cut(length); });
+    return without_exceptions([&] {
+        state_->is_cancelled->store(false);
+        return state_->cut(length);
+    });
 }
 
 // Keeps the longest common beginning of the sequence and `prompt`, but for the prompt's last token, whose logits are
-// needed.
+// needed; of recurrent layers, up to where their states are kept: in front of the last token of each of the last
+// prompts.
 Result<std::int64_t> Generation::State::reuse(std::span<const TokenId> prompt) {
     const auto common =
         std::mismatch(tokens.begin(), tokens.end(), prompt.begin(), prompt.end()).first - tokens.begin();
-    const auto kept = std::min<std::int64_t>(common, static_cast<std::int64_t>(prompt.size()) - 1);
-    if (cut(kept).is_ok()) return kept;
+    const auto wanted = std::min<std::int64_t>(common, static_cast<std::int64_t>(prompt.size()) - 1);
+    const Result<std::int64_t> kept = cache.restorable_length(sequence, wanted);
+    if (kept && cut(*kept).is_ok()) return *kept;
     MIXTURA_RETURN_IF_ERROR(restart());  // a window has let go of what the kept part would need
     return std::int64_t{0};
 }
@@ -222,7 +262,7 @@ Result<GenerationResult> Generation::State::generate(const GenerationRequest& re
     result.prompt_tokens = static_cast<std::int64_t>(request.prompt.size());
     MIXTURA_ASSIGN_OR_RETURN(result.reused_tokens, reuse(request.prompt));
     MIXTURA_RETURN_IF_ERROR(
-        feed(std::span(request.prompt).subspan(static_cast<std::size_t>(result.reused_tokens)), of_prompt));
+        feed(std::span(request.prompt).subspan(static_cast<std::size_t>(result.reused_tokens)), of_prompt, true));
     result.prefill_seconds = seconds_since(begin);
     const auto decode_begin = std::chrono::steady_clock::now();
 

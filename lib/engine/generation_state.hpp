@@ -28,9 +28,11 @@ struct Generation::State {
     // Lock-free, so that a signal handler may set it.
     std::unique_ptr<std::atomic<bool>> is_cancelled = std::make_unique<std::atomic<bool>>(false);
 
-    Status feed(std::span<const TokenId> added, const FeedOptions& options_of_feed);
+    // `is_prompt`: what may be cut off again soon, so recurrent layers keep their states in front of its last token.
+    Status feed(std::span<const TokenId> added, const FeedOptions& options_of_feed, bool is_prompt = false);
     Status feed_step(std::span<const TokenId> part, bool is_last, const FeedOptions& feed);
     Status cut(std::int64_t length);
+    Status compute_again(std::int64_t kept, std::int64_t length);
     Status restart();
     Result<std::int64_t> reuse(std::span<const TokenId> prompt);
     Result<GenerationResult> generate(const GenerationRequest& request);

@@ -19,6 +19,7 @@ KernelTable reference_table() noexcept {
     ref::fill_products(table);
     ref::fill_rows(table);
     ref::fill_attention(table);
+    ref::fill_recurrent(table);
     return table;
 }
 
@@ -27,6 +28,7 @@ KernelTable avx2_table() noexcept {
     KernelTable table = reference_table();
     avx2::fill_rows(table);
     avx2::fill_attention(table);
+    avx2::fill_recurrent(table);
     avx2::fill_plain_products(table);
     avx2::fill_integer_products(table);
     return table;
@@ -43,6 +45,7 @@ KernelTable avx512_table() noexcept {
     KernelTable table = avx2_table();
     avx512::fill_rows(table);
     avx512::fill_attention(table);
+    avx512::fill_recurrent(table);
     avx512::fill_plain_products(table);
     return table;
 }

@@ -43,6 +43,22 @@ struct GatedActivation {
     float alpha = 1.702F;  // with a limit: gate · sigmoid(alpha · gate)
 };
 
+// The gated delta rule of one head over some tokens, in its recurrent form (Yang et al. 2024, arXiv 2412.06464, (10)):
+// the state S [key_width, value_width] forgets, what it recalls for the key is corrected towards the value, and the
+// query reads it.  Order of operations: README.md.
+inline constexpr std::int64_t kStateLanes = 16;
+struct DeltaRule {
+    const float* query;  // of the first token, [key_width]; those of the next ones lie input_stride floats further
+    const float* key;
+    const float* value;   // [value_width]
+    const float* decays;  // [token_count]: what is kept of the state, in (0, 1]
+    const float* rates;   // [token_count]: how far a value replaces what was recalled
+    float* output;        // [value_width] of each token, output_stride floats apart; none of the inputs
+    float* state;         // [value_width by 16, rounded up][key_width][16], any alignment: lanes are value elements
+    std::int64_t input_stride, output_stride;
+    std::int64_t token_count, key_width, value_width;
+};
+
 struct KernelTable {
     PanelProductFunction product[22];  // by product_index(dtype)
 
@@ -70,6 +86,12 @@ struct KernelTable {
 
     // One head's row of the KV cache: x rounded to the nearest of what dtype can say, ties to even; cache_row.hpp.
     void (*store_row)(DType dtype, const float* x, std::int64_t count, std::byte* out) noexcept;
+
+    // y[c] = Σ_w x[w][c] · weights[w · stride + c], w = 0 .. taps - 1: one row of a causal convolution a channel, whose
+    // taps are rows of inputs, the oldest first.  y is none of them.
+    void (*convolve_row)(const float* const* x, const float* weights, std::int64_t stride, std::int64_t taps,
+                         std::int64_t count, float* y) noexcept;
+    void (*delta_rule)(const DeltaRule& rule) noexcept;
 
     void (*attend_split)(const AttentionSplit& split) noexcept;
     void (*merge_split)(const AttentionPartial& part, std::int64_t value_width, AttentionState& state,

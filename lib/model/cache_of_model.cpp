@@ -20,6 +20,10 @@ KVDescription cache_description(const ModelSpec& spec, CacheDTypes dtypes, std::
         const auto group = static_cast<std::size_t>(found - description.groups.begin());
         if (found == description.groups.end())
             description.groups.push_back({attention.window_tokens, attention.chunk_tokens});
+        if (layer.recurrent) {
+            description.layers.push_back({{}, group, layer.recurrent->state_size()});
+            continue;
+        }
         if (attention.is_latent()) {
             // One row a token; its first `rank` elements are the values too.
             description.layers.push_back(

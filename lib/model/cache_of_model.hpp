@@ -8,7 +8,7 @@
 
 namespace mixtura {
 
-// Keys and values of every layer, or its latent rows; layers that see equally far back share a group.
+// Keys and values of every layer, its latent rows or its state; layers that see equally far back share a group.
 KVDescription cache_description(const ModelSpec& spec, CacheDTypes dtypes, std::int64_t tokens_max);
 
 // INVALID_ARGUMENT for a pair that is no choice, or not this model's: latent rows are keys and values at once.

@@ -12,12 +12,84 @@
 namespace mixtura {
 namespace {
 
+constexpr std::int64_t kSizeMax = 1 << 24, kLayersMax = 4096, kHeadsMax = 65536;
+
+Status refuse(std::string_view what, std::int64_t value, std::string_view expected) {
+    return error(StatusCode::corrupt_file, "the configuration's ", what, " is ", value, ", expected ", expected);
+}
+
+Status check_attention(const ModelSpec& spec, const AttentionSpec& attention) {
+    if (attention.query_heads < 1 || attention.query_heads > kHeadsMax)
+        return refuse("head count", attention.query_heads, "1 to 65536");
+    if (attention.kv_heads < 1 || attention.query_heads % attention.kv_heads != 0) {
+        return refuse("key/value head count", attention.kv_heads,
+                      text("a divisor of the ", attention.query_heads, " query heads"));
+    }
+    if (attention.key_width < 1 || attention.key_width > kHeadWidthMax)
+        return refuse("head width", attention.key_width, "1 to 1024");
+    if (attention.value_width < 1 || attention.value_width > kHeadWidthMax)
+        return refuse("value head width", attention.value_width, "1 to 1024");
+    if (attention.window_tokens < 0) return refuse("window", attention.window_tokens, "0 or more tokens");
+    if (attention.chunk_tokens < 0) return refuse("attention chunk", attention.chunk_tokens, "0 or more tokens");
+    const LatentSpec& latent = attention.latent;
+    if (attention.is_latent()) {
+        if (latent.rank + latent.rope_width > kHeadWidthMax)
+            return refuse("latent row", latent.rank + latent.rope_width, "at most 1024 elements");
+        if (latent.plain_width < 1 || latent.rope_width < 0 || latent.query_rank < 0 || latent.query_rank > kSizeMax)
+            return refuse("latent head width", latent.plain_width, "at least 1");
+    }
+    if (attention.head_router) {
+        const RouterSpec& router = *attention.head_router;
+        if (router.expert_count < 1 || router.expert_count > 65536)
+            return refuse("expert count", router.expert_count, "1 to 65536");
+        MIXTURA_RETURN_IF_ERROR(Router::check(router.policy, router.expert_count));
+        if (attention.query_heads != attention.kv_heads * router.policy.top_k) {
+            return refuse("head count", attention.query_heads,
+                          text(attention.kv_heads * router.policy.top_k, ", the key heads of each chosen expert"));
+        }
+        if (attention.key_width % kPanelRows != 0 || attention.value_width != attention.key_width)
+            return refuse("head width", attention.key_width, "a multiple of 16 where experts project the heads");
+    }
+    if (attention.position != PositionKind::rope) return {};
+    const auto& rope = spec.ropes[static_cast<std::size_t>(attention.rope)];
+    const auto rotated = static_cast<std::int64_t>(rope.inverse_frequencies.size()) * 2;
+    const std::int64_t room = attention.is_latent() ? latent.rope_width : attention.key_width;
+    if (rotated > room) return refuse("rotated width", rotated, text("at most the head's ", room));
+    return {};
+}
+
+Status check_recurrent(const RecurrentSpec& recurrent) {
+    if (recurrent.key_heads < 1 || recurrent.key_heads > kHeadsMax)
+        return refuse("recurrent key head count", recurrent.key_heads, "1 to 65536");
+    if (recurrent.value_heads < 1 || recurrent.value_heads > kHeadsMax ||
+        recurrent.value_heads % recurrent.key_heads != 0) {
+        return refuse("recurrent value head count", recurrent.value_heads,
+                      text("a multiple of the ", recurrent.key_heads, " key heads, at most 65536"));
+    }
+    if (recurrent.key_width < 1 || recurrent.key_width > kHeadWidthMax)
+        return refuse("recurrent key width", recurrent.key_width, "1 to 1024");
+    if (recurrent.value_width < 1 || recurrent.value_width > kHeadWidthMax)
+        return refuse("recurrent value width", recurrent.value_width, "1 to 1024");
+    if (recurrent.channels() > kSizeMax) return refuse("recurrent width", recurrent.channels(), "at most 2^24");
+    if (recurrent.taps < 1 || recurrent.taps > kTapsMax)
+        return refuse("convolution kernel", recurrent.taps, "1 to 16 tokens");
+    return {};
+}
+
+Status check_ffn(const LayerSpec& layer) {
+    const std::int64_t width = layer.mixture ? layer.mixture->experts.width : layer.ffn.width;
+    if (width < 1 || width > kSizeMax) return refuse("feed-forward width", width, "1 to 2^24");
+    if (!layer.mixture) return {};
+    const MixtureSpec& mixture = *layer.mixture;
+    if (mixture.experts.expert_count < 1 || mixture.experts.expert_count > 65536)
+        return refuse("expert count", mixture.experts.expert_count, "1 to 65536");
+    if (mixture.experts.shared_width < 0 || mixture.experts.shared_width > kSizeMax)
+        return refuse("shared expert's width", mixture.experts.shared_width, "0 to 2^24");
+    return Router::check(mixture.router.policy, mixture.router.expert_count);
+}
+
 // Sizes that no forward pass could use, whatever the family made of them.
 Status check_spec(const ModelSpec& spec) {
-    const auto refuse = [](std::string_view what, std::int64_t value, std::string_view expected) {
-        return error(StatusCode::corrupt_file, "the configuration's ", what, " is ", value, ", expected ", expected);
-    };
-    constexpr std::int64_t kSizeMax = 1 << 24, kLayersMax = 4096;
     if (spec.hidden_size < 1 || spec.hidden_size > kSizeMax)
         return refuse("hidden size", spec.hidden_size, "1 to 2^24");
     if (spec.vocabulary_size < 1 || spec.vocabulary_size > kSizeMax)
@@ -26,54 +98,11 @@ Status check_spec(const ModelSpec& spec) {
     if (layer_count < 1 || layer_count > kLayersMax) return refuse("layer count", layer_count, "1 to 4096");
     if (spec.context_tokens < 1) return refuse("context", spec.context_tokens, "at least 1 token");
     for (const LayerSpec& layer : spec.layers) {
-        const AttentionSpec& attention = layer.attention;
-        if (attention.query_heads < 1 || attention.query_heads > 65536)
-            return refuse("head count", attention.query_heads, "1 to 65536");
-        if (attention.kv_heads < 1 || attention.query_heads % attention.kv_heads != 0) {
-            return refuse("key/value head count", attention.kv_heads,
-                          text("a divisor of the ", attention.query_heads, " query heads"));
-        }
-        if (attention.key_width < 1 || attention.key_width > kHeadWidthMax)
-            return refuse("head width", attention.key_width, "1 to 1024");
-        if (attention.value_width < 1 || attention.value_width > kHeadWidthMax)
-            return refuse("value head width", attention.value_width, "1 to 1024");
-        if (attention.window_tokens < 0) return refuse("window", attention.window_tokens, "0 or more tokens");
-        if (attention.chunk_tokens < 0) return refuse("attention chunk", attention.chunk_tokens, "0 or more tokens");
-        const LatentSpec& latent = attention.latent;
-        if (attention.is_latent()) {
-            if (latent.rank + latent.rope_width > kHeadWidthMax)
-                return refuse("latent row", latent.rank + latent.rope_width, "at most 1024 elements");
-            if (latent.plain_width < 1 || latent.rope_width < 0 || latent.query_rank < 0 ||
-                latent.query_rank > kSizeMax)
-                return refuse("latent head width", latent.plain_width, "at least 1");
-        }
-        if (attention.head_router) {
-            const RouterSpec& router = *attention.head_router;
-            if (router.expert_count < 1 || router.expert_count > 65536)
-                return refuse("expert count", router.expert_count, "1 to 65536");
-            MIXTURA_RETURN_IF_ERROR(Router::check(router.policy, router.expert_count));
-            if (attention.query_heads != attention.kv_heads * router.policy.top_k) {
-                return refuse("head count", attention.query_heads,
-                              text(attention.kv_heads * router.policy.top_k, ", the key heads of each chosen expert"));
-            }
-            if (attention.key_width % kPanelRows != 0 || attention.value_width != attention.key_width)
-                return refuse("head width", attention.key_width, "a multiple of 16 where experts project the heads");
-        }
-        const std::int64_t width = layer.mixture ? layer.mixture->experts.width : layer.ffn.width;
-        if (width < 1 || width > kSizeMax) return refuse("feed-forward width", width, "1 to 2^24");
-        if (layer.mixture) {
-            const MixtureSpec& mixture = *layer.mixture;
-            if (mixture.experts.expert_count < 1 || mixture.experts.expert_count > 65536)
-                return refuse("expert count", mixture.experts.expert_count, "1 to 65536");
-            if (mixture.experts.shared_width < 0 || mixture.experts.shared_width > kSizeMax)
-                return refuse("shared expert's width", mixture.experts.shared_width, "0 to 2^24");
-            MIXTURA_RETURN_IF_ERROR(Router::check(mixture.router.policy, mixture.router.expert_count));
-        }
-        if (attention.position != PositionKind::rope) continue;
-        const auto& rope = spec.ropes[static_cast<std::size_t>(attention.rope)];
-        const auto rotated = static_cast<std::int64_t>(rope.inverse_frequencies.size()) * 2;
-        const std::int64_t room = attention.is_latent() ? latent.rope_width : attention.key_width;
-        if (rotated > room) return refuse("rotated width", rotated, text("at most the head's ", room));
+        if (layer.recurrent)
+            MIXTURA_RETURN_IF_ERROR(check_recurrent(*layer.recurrent));
+        else
+            MIXTURA_RETURN_IF_ERROR(check_attention(spec, layer.attention));
+        MIXTURA_RETURN_IF_ERROR(check_ffn(layer));
     }
     return {};
 }

@@ -27,14 +27,22 @@ Widths widths_of(const ModelSpec& spec) {
     for (const LayerSpec& layer : spec.layers) {
         const AttentionSpec& attention = layer.attention;
         const std::int64_t heads = attention.query_heads;
-        raise(widths.query, heads * std::max(attention.key_width, attention.value_width));
-        raise(widths.mixed, heads * attention.value_width);
-        if (attention.has_output_gate) raise(widths.latent, heads * attention.value_width);
-        if (attention.head_router) {
-            raise(widths.router, attention.head_router->expert_count);
-            raise(widths.latent, attention.head_router->policy.top_k * spec.hidden_size);
+        if (!layer.recurrent) {
+            raise(widths.query, heads * std::max(attention.key_width, attention.value_width));
+            raise(widths.mixed, heads * attention.value_width);
+            if (attention.has_output_gate) raise(widths.latent, heads * attention.value_width);
+            if (attention.head_router) {
+                raise(widths.router, attention.head_router->expert_count);
+                raise(widths.latent, attention.head_router->policy.top_k * spec.hidden_size);
+            }
         }
-        if (attention.is_latent()) {
+        if (layer.recurrent) {  // forward_recurrent.cpp says what for
+            raise(widths.query, layer.recurrent->channels());
+            raise(widths.latent, layer.recurrent->channels());
+            raise(widths.key, 2 * layer.recurrent->value_heads);
+            raise(widths.value, layer.recurrent->value_elements());
+            raise(widths.mixed, layer.recurrent->value_elements());
+        } else if (attention.is_latent()) {
             const std::int64_t row = attention.latent.rank + attention.latent.rope_width;
             raise(widths.key, row);
             raise(widths.value, attention.latent.query_rank);
@@ -171,7 +179,7 @@ Result<ForwardPass> ForwardPass::create(std::shared_ptr<const ModelCore> core, s
                 MIXTURA_RETURN_IF_ERROR(
                     pass.mixture_scratch_.reserve(layer.mixture->experts, rows_max, pass.policy(l).top_k));
             }
-            const bool has_slopes = layer.attention.position == PositionKind::alibi;
+            const bool has_slopes = !layer.recurrent && layer.attention.position == PositionKind::alibi;
             pass.slopes_.push_back(has_slopes ? alibi_slopes(layer.attention.query_heads) : std::vector<float>());
         }
         return pass;
@@ -194,9 +202,10 @@ void ForwardPass::norm(const NormSpec& spec, const Norm& weights, const float* x
 }
 
 void ForwardPass::linear(const Linear& weights, const float* x, std::int64_t rows, float* y, ParallelFor& threads,
-                         bool blocks_are_ready) noexcept {
+                         bool blocks_are_ready, std::int64_t y_stride) noexcept {
     const KernelTable& kernels = *kernels_;
     const std::int64_t columns = weights.weight.columns, outputs = weights.weight.rows;
+    if (y_stride == 0) y_stride = outputs;
     MatmulInput input;
     input.token_count = rows;
     input.values = x;
@@ -207,8 +216,8 @@ void ForwardPass::linear(const Linear& weights, const float* x, std::int64_t row
         if (!blocks_are_ready)
             quantise_activations(kernels, threads, x, columns, rows, columns, scratch_.blocks, input.blocks_stride);
     }
-    matmul(kernels, threads, weights.weight, input, y, outputs);
-    if (weights.bias != nullptr) add(kernels, threads, {y, outputs}, {weights.bias, 0}, rows, outputs, {y, outputs});
+    matmul(kernels, threads, weights.weight, input, y, y_stride);
+    if (weights.bias != nullptr) add(kernels, threads, {y, y_stride}, {weights.bias, 0}, rows, outputs, {y, y_stride});
 }
 
 void ForwardPass::embed(const Step& step, ParallelFor& threads) noexcept {

@@ -83,6 +83,10 @@ class ForwardPass {
     // Heads through experts: their queries, and what their outputs add up to in scratch_.normed.
     Status routed_queries(std::size_t layer, std::int64_t rows, ParallelFor& threads);
     void routed_output(std::size_t layer, std::int64_t rows, ParallelFor& threads) noexcept;
+    // What the layer's heads make of the past, [T, values of all heads]; in scratch.
+    Result<const float*> see_past(std::size_t layer, const Step& step, KVCache& cache, ParallelFor& threads);
+    Result<const float*> recur(std::size_t layer, const Step& step, KVCache& cache, ParallelFor& threads);
+    void recurrent_inputs(std::size_t layer, std::int64_t rows, ParallelFor& threads) noexcept;
     Status attend(std::size_t layer, const Step& step, KVCache& cache, ParallelFor& threads);
     void rotate(const RopeSpec& rope, float* x, std::int64_t rows, std::int64_t row_stride, std::int64_t heads,
                 std::int64_t head_stride, ParallelFor& threads) noexcept;
@@ -90,9 +94,9 @@ class ForwardPass {
     Status mixture_part(std::size_t layer, const Step& step, ParallelFor& threads, std::vector<NonFinite>& failed);
     void add_to_hidden(const LayerSpec& layer, const float* x, std::int64_t rows, ParallelFor& threads) noexcept;
     void rotations(const RopeSpec& rope, const Step& step, ParallelFor& threads) noexcept;
-    // y = W x + b; `blocks_are_ready` says that the last call had the same x.
+    // y = W x + b; `blocks_are_ready` says that the last call had the same x.  y_stride 0: dense.
     void linear(const Linear& weights, const float* x, std::int64_t rows, float* y, ParallelFor& threads,
-                bool blocks_are_ready) noexcept;
+                bool blocks_are_ready, std::int64_t y_stride = 0) noexcept;
     void norm(const NormSpec& spec, const Norm& weights, const float* x, std::int64_t rows, std::int64_t width,
               float* y, ParallelFor& threads, std::int64_t stride = 0) noexcept;  // stride 0: dense
     void find_non_finite(std::int64_t layer, const Step& step, ParallelFor& threads, std::vector<NonFinite>& failed);
@@ -111,7 +115,8 @@ class ForwardPass {
     std::vector<RouterPolicy> policies_;      // [L]; empty: the spec's
     std::vector<std::vector<float>> slopes_;  // per layer: ALiBi, [query heads]
     std::vector<std::vector<const std::byte*>> block_tables_;
-    int ready_rope_ = -1;  // whose tables are in cosines, sines
+    std::vector<KVStateStep> state_steps_;  // of each sequence, in the layer at hand
+    int ready_rope_ = -1;                   // whose tables are in cosines, sines
 };
 
 }  // namespace mixtura

@@ -1,5 +1,6 @@
 // The attention half of a layer: queries, keys and values from the hidden state, the cache, the attention itself, and
-// the output projection.  Two kinds of inputs (grouped-query, latent) meet in one attend().
+// the output projection.  Two kinds of inputs (grouped-query, latent) meet in one attend(); recurrent layers have
+// forward_recurrent.cpp instead of all three.
 #include <algorithm>
 #include <cmath>
 
@@ -212,15 +213,12 @@ Status ForwardPass::attend(std::size_t l, const Step& step, KVCache& cache, Para
     return {};
 }
 
-Status ForwardPass::attention_part(std::size_t l, const Step& step, KVCache& cache, ParallelFor& threads) {
+Result<const float*> ForwardPass::see_past(std::size_t l, const Step& step, KVCache& cache, ParallelFor& threads) {
     const ModelSpec& model = core_->spec;
-    const LayerSpec& layer = model.layers[l];
-    const AttentionSpec& spec = layer.attention;
+    const AttentionSpec& spec = model.layers[l].attention;
     const LayerWeights& weights = core_->weights.layers[l];
     const auto rows = static_cast<std::int64_t>(step.tokens.size());
-    norm(layer.attention_norm, weights.attention_norm, scratch_.hidden, rows, model.hidden_size, scratch_.normed,
-         threads);
-    clock_.lap(Op::norm);
+    const std::int64_t heads = spec.query_heads, width = heads * spec.value_width;
     if (spec.position == PositionKind::rope && ready_rope_ != spec.rope) {
         rotations(model.ropes[static_cast<std::size_t>(spec.rope)], step, threads);
         ready_rope_ = spec.rope;
@@ -234,21 +232,32 @@ Status ForwardPass::attention_part(std::size_t l, const Step& step, KVCache& cac
     MIXTURA_RETURN_IF_ERROR(attend(l, step, cache, threads));
     float* mixed = scratch_.mixed;
     if (spec.is_latent()) {
-        const std::int64_t heads = spec.query_heads, rank = spec.latent.rank;
+        const std::int64_t rank = spec.latent.rank;
         multiply_heads(*kernels_, threads, weights.latent.value_up, {scratch_.mixed, heads * rank, rank}, rows,
-                       {scratch_.query, heads * spec.value_width, spec.value_width});
+                       {scratch_.query, width, spec.value_width});
         mixed = scratch_.query;
     }
     if (spec.has_output_gate) {
-        const std::int64_t width = spec.query_heads * spec.value_width;
         activate_gated(*kernels_, threads, {.kind = Activation::sigmoid}, {scratch_.latent, width}, {mixed, width},
                        rows, width, {mixed, width});
     }
-    if (spec.head_router)
+    return mixed;
+}
+
+Status ForwardPass::attention_part(std::size_t l, const Step& step, KVCache& cache, ParallelFor& threads) {
+    const LayerSpec& layer = core_->spec.layers[l];
+    const LayerWeights& weights = core_->weights.layers[l];
+    const auto rows = static_cast<std::int64_t>(step.tokens.size());
+    norm(layer.attention_norm, weights.attention_norm, scratch_.hidden, rows, core_->spec.hidden_size, scratch_.normed,
+         threads);
+    clock_.lap(Op::norm);
+    MIXTURA_ASSIGN_OR_RETURN(const float* const mixed,
+                             layer.recurrent ? recur(l, step, cache, threads) : see_past(l, step, cache, threads));
+    if (layer.attention.head_router && !layer.recurrent)
         routed_output(l, rows, threads);
     else
         linear(weights.output, mixed, rows, scratch_.normed, threads, false);
-    norm(layer.attention_output_norm, weights.attention_output_norm, scratch_.normed, rows, model.hidden_size,
+    norm(layer.attention_output_norm, weights.attention_output_norm, scratch_.normed, rows, core_->spec.hidden_size,
          scratch_.normed, threads);
     clock_.lap(Op::output);
     add_to_hidden(layer, scratch_.normed, rows, threads);

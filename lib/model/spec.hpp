@@ -19,6 +19,7 @@ enum class NormKind { none, rms, layer };
 struct NormSpec {
     NormKind kind = NormKind::none;
     float epsilon = 0.0F;
+    bool is_zero_centred = false;  // the file's weights lie around 0, and 1 + w multiplies
 };
 
 // Rotary embedding, its scaling folded into frequencies and magnitude.  A scaling that hangs on the length of a
@@ -83,6 +84,33 @@ struct AttentionSpec {
     bool is_latent() const noexcept { return latent.rank > 0; }
 };
 
+// What a layer has instead of attention that sees rows of the past: a state of fixed size.  Its memory per sequence is
+// one run of f32 in the cache (KVLayer::state_size), whose parts forward_recurrent.cpp lays out.
+enum class RecurrentKind {
+    // The gated delta rule behind a causal convolution of queries, keys and values, with a gated norm of each head's
+    // output.  Source: Yang et al. 2024 (arXiv 2412.06464), (10) and 3.4.
+    gated_delta,
+};
+inline constexpr std::int64_t kTapsMax = 16;
+struct RecurrentSpec {
+    RecurrentKind kind = RecurrentKind::gated_delta;
+    std::int64_t key_heads = 0, value_heads = 0;  // value head h has the queries and keys of head h / (their ratio)
+    std::int64_t key_width = 0, value_width = 0;  // of one head
+    std::int64_t taps = 1;                        // of the convolution: its own token and those before
+    NormSpec output_norm;                         // over each value head, then times the SiLU of the gate
+    bool is_decay_logarithmic = false;            // the file has ln A of decay e^(-A · softplus(x)), else -A
+
+    std::int64_t key_elements() const noexcept { return key_heads * key_width; }
+    std::int64_t value_elements() const noexcept { return value_heads * value_width; }
+    // Convolved: all queries, all keys, all values.
+    std::int64_t channels() const noexcept { return 2 * key_elements() + value_elements(); }
+    // Elements of the state: the convolution's last inputs [taps - 1, channels], then each value head's, as DeltaRule
+    // has it.
+    std::int64_t history_size() const noexcept { return (taps - 1) * channels(); }
+    std::int64_t head_size() const noexcept { return (value_width + 15) / 16 * 16 * key_width; }
+    std::int64_t state_size() const noexcept { return history_size() + value_heads * head_size(); }
+};
+
 struct DenseSpec {
     std::int64_t width = 0;
     GatedActivation activation;
@@ -98,9 +126,10 @@ struct LayerSpec {
     NormSpec attention_norm, ffn_norm;
     NormSpec attention_output_norm, ffn_output_norm;  // over what the two add to the residual stream (AFMoE)
     AttentionSpec attention;
-    DenseSpec ffn;                       // of a dense layer
-    std::optional<MixtureSpec> mixture;  // instead of ffn
-    float residual_scale = 1.0F;         // multiplies what attention and feed-forward add
+    std::optional<RecurrentSpec> recurrent;  // instead of attention
+    DenseSpec ffn;                           // of a dense layer
+    std::optional<MixtureSpec> mixture;      // instead of ffn
+    float residual_scale = 1.0F;             // multiplies what attention and feed-forward add
 };
 
 struct ModelSpec {
@@ -148,6 +177,14 @@ struct HeadMixtureMap {
         output;  // an expert: [kv_heads · key_width, hidden], [hidden, kv_heads · value_width]
 };
 
+struct RecurrentMap {
+    LinearSource gate;                      // of the output, [value_elements, hidden]
+    LinearSource rate, decay;               // [value_heads, hidden]
+    WeightSource convolution;               // [taps, channels]
+    WeightSource decay_factor, decay_bias;  // [value_heads]
+    NormSource output_norm;                 // [value_width]
+};
+
 struct LayerMap {
     NormSource attention_norm, ffn_norm, attention_output_norm, ffn_output_norm;
     LinearSource query, key, value, output;  // latent: query reads the compressed queries where there are such
@@ -156,6 +193,7 @@ struct LayerMap {
     WeightSource sinks;
     LatentMap latent;
     HeadMixtureMap heads;  // instead of query and output, of which the bias counts
+    RecurrentMap recurrent;  // with query, key, value and output
     LinearSource gate, up, down;
     MixtureMap mixture;
 };

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kRoles[] = {"all", "experts", "experts.gate", "experts.up", "experts.down", "shared",
                                        "shared.gate", "shared.up", "shared.down", "head", "ffn", "ffn.gate", "ffn.up",
                                        "ffn.down", "attention", "attention.query", "attention.key", "attention.value",
-                                       "attention.output",
+                                       "attention.output", "attention.output_gate",
                                        // of latent attention
                                        "attention.query_down", "attention.row_down", "attention.heads",
                                        "attention.heads.key_up", "attention.heads.value_up"};

@@ -1,5 +1,7 @@
 #include "model/weights_of_model.hpp"
 
+#include <tuple>
+
 #include "base/text.hpp"
 
 namespace mixtura {
@@ -20,6 +22,11 @@ class Binder {
         if (source.is_present())
             bindings_.push_back({std::move(role), source, count, 1, WeightForm::floats, nullptr, &view});
     }
+    // f32 as the file has them, [rows, columns].
+    void floats(std::string role, const WeightSource& source, std::int64_t rows, std::int64_t columns,
+                const float*& view) {
+        bindings_.push_back({std::move(role), source, rows, columns, WeightForm::floats, nullptr, &view});
+    }
     void linear(const std::string& role, const LinearSource& source, std::int64_t rows, std::int64_t columns,
                 Linear& view) {
         matrix(role + ".weight", source.weight, rows, columns, view.weight);
@@ -28,6 +35,7 @@ class Binder {
     void norm(const std::string& role, const NormSpec& spec, const NormSource& source, std::int64_t width, Norm& view) {
         if (spec.kind == NormKind::none) return;
         vector(role + ".weight", source.weight, width, view.weight);
+        if (spec.is_zero_centred && source.weight.is_present()) bindings_.back().added = 1.0F;
         if (spec.kind == NormKind::layer) vector(role + ".bias", source.bias, width, view.bias);
     }
     void expert(const std::string& role, const ExpertMap& map, bool is_gated, std::int64_t width, std::int64_t hidden,
@@ -90,6 +98,27 @@ void bind_head_mixture(Binder& binder, const std::string& prefix, std::int64_t h
     binder.vector(prefix + "output.bias", map.output.bias, hidden, weights.output.bias);
 }
 
+void bind_recurrent(Binder& binder, const std::string& prefix, std::int64_t hidden, const RecurrentSpec& spec,
+                    const LayerMap& map, LayerWeights& weights) {
+    RecurrentWeights& own = weights.recurrent;
+    binder.linear(prefix + "query", map.query, spec.key_elements(), hidden, weights.query);
+    binder.linear(prefix + "key", map.key, spec.key_elements(), hidden, weights.key);
+    binder.linear(prefix + "value", map.value, spec.value_elements(), hidden, weights.value);
+    binder.linear(prefix + "output_gate", map.recurrent.gate, spec.value_elements(), hidden, own.gate);
+    // As routers, never below 16 bit: they decide what is remembered, and are small.
+    for (const auto& [role, source, view] :
+         {std::tuple{"rate", &map.recurrent.rate, &own.rate}, {"decay", &map.recurrent.decay, &own.decay}}) {
+        binder.matrix(prefix + role + ".weight", source->weight, spec.value_heads, hidden, view->weight,
+                      WeightForm::plain);
+        binder.vector(prefix + role + ".bias", source->bias, spec.value_heads, view->bias);
+    }
+    binder.floats(prefix + "convolution", map.recurrent.convolution, spec.taps, spec.channels(), own.convolution);
+    binder.floats(prefix + "decay_factor", map.recurrent.decay_factor, spec.value_heads, 1, own.decay_factor);
+    binder.floats(prefix + "decay_bias", map.recurrent.decay_bias, spec.value_heads, 1, own.decay_bias);
+    binder.norm(prefix + "output_norm", spec.output_norm, map.recurrent.output_norm, spec.value_width, own.output_norm);
+    binder.linear(prefix + "output", map.output, hidden, spec.value_elements(), weights.output);
+}
+
 void bind_attention(Binder& binder, const std::string& prefix, std::int64_t hidden, const AttentionSpec& attention,
                     const LayerMap& map, LayerWeights& weights) {
     const std::int64_t queries = attention.query_heads * attention.key_width,
@@ -145,7 +174,10 @@ void bind_mixture(Binder& binder, const std::string& prefix, std::int64_t hidden
 void bind_layer(Binder& binder, const std::string& prefix, std::int64_t hidden, const LayerSpec& spec,
                 const LayerMap& map, LayerWeights& weights) {
     binder.norm(prefix + "attention.norm", spec.attention_norm, map.attention_norm, hidden, weights.attention_norm);
-    bind_attention(binder, prefix + "attention.", hidden, spec.attention, map, weights);
+    if (spec.recurrent)
+        bind_recurrent(binder, prefix + "attention.", hidden, *spec.recurrent, map, weights);
+    else
+        bind_attention(binder, prefix + "attention.", hidden, spec.attention, map, weights);
     binder.norm(prefix + "attention.output_norm", spec.attention_output_norm, map.attention_output_norm, hidden,
                 weights.attention_output_norm);
     binder.norm(prefix + "ffn.norm", spec.ffn_norm, map.ffn_norm, hidden, weights.ffn_norm);

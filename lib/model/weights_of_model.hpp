@@ -32,12 +32,20 @@ struct HeadMixtureWeights {
     std::vector<PackedMatrix> query, output;  // per expert
 };
 
+struct RecurrentWeights {
+    Linear gate, rate, decay;
+    const float* convolution = nullptr;  // [taps, channels]
+    const float *decay_factor = nullptr, *decay_bias = nullptr;
+    Norm output_norm;
+};
+
 struct LayerWeights {
     Norm attention_norm, ffn_norm, query_norm, key_norm, attention_output_norm, ffn_output_norm;
     Linear query, key, value, output, output_gate;
     const float* sinks = nullptr;  // [query heads]
     LatentWeights latent;
     HeadMixtureWeights heads;
+    RecurrentWeights recurrent;
     Linear gate, up, down;
     GateView router;
     std::vector<ExpertView> experts;

@@ -196,10 +196,14 @@ Status store(const WeightPiece& piece, const std::byte* rows, DType have, PieceS
             std::memcpy(job.memory.data + static_cast<std::size_t>(piece.first_row) * row_bytes, rows,
                         static_cast<std::size_t>(row_count) * row_bytes);
             break;
-        case WeightForm::floats:
-            decoder(have)(rows, reinterpret_cast<float*>(job.memory.data) + piece.first_row * binding.columns,
-                          static_cast<std::size_t>(row_count * binding.columns / dtype_info(have).block_elements));
+        case WeightForm::floats: {
+            float* const to = reinterpret_cast<float*>(job.memory.data) + piece.first_row * binding.columns;
+            const std::int64_t count = row_count * binding.columns;
+            decoder(have)(rows, to, static_cast<std::size_t>(count / dtype_info(have).block_elements));
+            if (binding.added != 0.0F)
+                for (std::int64_t i = 0; i < count; ++i) to[i] += binding.added;
             break;
+        }
     }
     return {};
 }

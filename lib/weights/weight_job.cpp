@@ -33,6 +33,8 @@ Result<std::pair<std::int64_t, std::int64_t>> matrix_extents(const WeightBinding
     }
     if (!source.scales.empty() && axes.size() == 3 && axes[2] == kMxCodeBytes)
         return std::pair{axes[0], axes[1] * kMxBlockColumns};
+    // A convolution a channel: [channels, 1, taps].
+    if (axes.size() == 3 && axes[1] == 1) return std::pair{axes[0], axes[2]};
     // A row vector is often stored with one axis only.
     if (axes.size() == 1)
         return binding.rows == 1 ? std::pair{std::int64_t{1}, axes[0]} : std::pair{axes[0], std::int64_t{1}};
@@ -127,12 +129,13 @@ Result<WeightJob> make_job(const WeightIndex& index, const WeightBinding& bindin
 
 // What makes two bindings the same bytes in memory.
 using JobKey = std::tuple<std::string_view, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, bool,
-                          std::int64_t, std::int64_t, std::int64_t, WeightForm, DType>;
+                          std::int64_t, std::int64_t, std::int64_t, WeightForm, DType, float>;
 JobKey key_of(const WeightBinding& binding) {
     const WeightSource& source = binding.source;
     return {source.tensor,   source.slice,       source.slice_count,   source.rows.begin,
             source.rows.run, source.rows.stride, source.is_transposed, source.input_begin,
-            binding.rows,    binding.columns,    binding.form,         binding.wanted};
+            binding.rows,    binding.columns,    binding.form,         binding.wanted,
+            binding.added};
 }
 
 }  // namespace

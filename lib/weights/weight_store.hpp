@@ -37,6 +37,7 @@ struct WeightBinding {
     bool is_looked_up = false;  // some rows a token, multiplied with nothing: for the reckoning of costs
     // packed: what a 16- or 32-bit tensor is to become; unknown: nothing else.  See settled_target().
     DType wanted = DType::unknown;
+    float added = 0.0F;  // floats: to every element (norms whose files leave the 1 out)
 };
 
 struct PredictedWeight {

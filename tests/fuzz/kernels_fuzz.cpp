@@ -1,5 +1,6 @@
 // Every back-end against the scalar reference, for equal bits: products of every format, quantisation, functions of
-// rows, attention.  The first byte chooses which, the others shapes and numbers (kernel_input.hpp).
+// rows, attention, layers with a state.  The first byte chooses which, the others shapes and numbers
+// (kernel_input.hpp).
 #include <algorithm>
 #include <cstring>
 
@@ -221,6 +222,25 @@ void check_attention(KernelInput& in) {
     }
 }
 
+void check_recurrent(KernelInput& in) {
+    const std::int64_t tokens = in.number(1, 6), keys = in.number(1, 70), values = in.number(1, 70);
+    const std::int64_t stride = 2 * keys + values + in.number(0, 3), offset = in.number(0, 3), taps = in.number(1, 6);
+    const std::vector<float> inputs = in.floats(tokens * stride), gates = in.floats(2 * tokens);
+    const std::vector<float> state = in.floats((values + 15) / 16 * 16 * keys);
+    std::vector<float> start = state;  // the outputs behind it
+    start.resize(state.size() + static_cast<std::size_t>(tokens * values), -77.0F);
+    compare(start, offset, [&](const KernelTable& k, float* y) {
+        k.delta_rule({inputs.data(), inputs.data() + keys, inputs.data() + 2 * keys, gates.data(),
+                      gates.data() + tokens, y + state.size(), y, stride, values, tokens, keys, values});
+    });
+    const std::vector<float> weights = in.floats(taps * stride);
+    std::vector<const float*> rows;
+    for (std::int64_t w = 0; w < taps; ++w) rows.push_back(inputs.data() + w % tokens * stride);
+    compare(std::vector<float>(static_cast<std::size_t>(values), -77.0F), offset, [&](const KernelTable& k, float* y) {
+        k.convolve_row(rows.data(), weights.data(), stride, taps, values, y);
+    });
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -232,6 +252,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         case 3: check_quantised(in); break;
         case 4: check_stored(in); break;
         case 5: check_rows(in); break;
+        case 6: check_recurrent(in); break;
         default: check_attention(in); break;
     }
     return 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -25,7 +26,8 @@ constexpr Pair kArchitectures[] = {{"mixtral", "llama"},
                                    {"hunyuan_v1_moe", "hunyuan-moe"},
                                    {"dbrx", "dbrx"},
                                    {"minimax_m2", "minimax-m2"},
-                                   {"llama4_text", "llama4"}};
+                                   {"llama4_text", "llama4"},
+                                   {"qwen3_next", "qwen3next"}};
 
 // Names below "model.layers.3." and below "blk.3.", without what follows the last dot where that is weight or bias.
 constexpr Pair kStems[] = {
@@ -62,6 +64,18 @@ constexpr std::string_view kSharedExperts[] = {"mlp.shared_expert.", "mlp.shared
                                                "feed_forward.shared_expert."};
 constexpr Pair kMatrices[] = {{"gate_proj", "gate"}, {"up_proj", "up"}, {"down_proj", "down"},
                               {"w1", "gate"},        {"w3", "up"},      {"w2", "down"}};
+
+template <class Function>
+Array mapped(const Array& array, Function function) {
+    Array out = as_f32(array);
+    for (std::size_t at = 0; at < out.bytes.size(); at += sizeof(float)) {
+        float value = 0;
+        std::memcpy(&value, out.bytes.data() + at, sizeof value);
+        value = function(value);
+        std::memcpy(out.bytes.data() + at, &value, sizeof value);
+    }
+    return out;
+}
 
 bool begins_with(std::string_view text, std::string_view head) { return text.substr(0, head.size()) == head; }
 bool ends_with(std::string_view text, std::string_view tail) {
@@ -185,6 +199,16 @@ class Conversion {
             count_of("expert_feed_forward_length", {"intermediate_size"});
             count_of("expert_shared_feed_forward_length", {"intermediate_size"});
             count("expert_shared_count", 1);
+        } else if (family_ == "qwen3_next") {
+            count_of("expert_feed_forward_length", {"moe_intermediate_size"});
+            count_of("expert_shared_feed_forward_length", {"shared_expert_intermediate_size"});
+            count_of("ssm.conv_kernel", {"linear_conv_kernel_dim"});
+            count_of("ssm.state_size", {"linear_key_head_dim"});
+            count_of("ssm.group_count", {"linear_num_key_heads"});
+            count_of("ssm.time_step_rank", {"linear_num_value_heads"});
+            count("ssm.inner_size", number("linear_value_head_dim") * number("linear_num_value_heads"));
+            count("full_attention_interval", 4);
+            count("rope.dimension_count", number("head_dim") / 4);
         } else if (family_ == "deepseek_v2") {
             deepseek_keys();
         }
@@ -266,7 +290,7 @@ class Conversion {
              {Pair{"model.embed_tokens", "token_embd"}, Pair{"model.norm", "output_norm"}, Pair{"lm_head", "output"},
               Pair{"transformer.wte", "token_embd"}, Pair{"transformer.norm_f", "output_norm"}}) {
             if (begins_with(name, std::string(hub) + "."))
-                return add(std::string(gguf) + name.substr(hub.size()), array);
+                return add(std::string(gguf) + name.substr(hub.size()), hub == "model.norm" ? centred(array) : array);
         }
         const std::string_view prefix = family_ == "dbrx" ? "transformer.blocks." : "model.layers.";
         const std::size_t dot = name.find('.', prefix.size());
@@ -278,6 +302,8 @@ class Conversion {
 
     bool convert_in_layer(const std::string& block, std::string_view name, const Array& array) {
         if (name == "self_attn.kv_b_proj.weight") return convert_latent_heads(block, array), true;
+        constexpr std::string_view kRecurrent = "linear_attn.";
+        if (begins_with(name, kRecurrent)) return convert_recurrent(block, name.substr(kRecurrent.size()), array);
         if (name == "self_attn.sinks") return add(block + "attn_sinks.weight", array), true;
         if (ends_with(name, "e_score_correction_bias"))
             return add(block + "exp_probs_b.bias", reshaped(array, {array.shape.back()})), true;
@@ -289,7 +315,7 @@ class Conversion {
         std::string stem(looked_up(kStems, name.substr(0, dot)));
         // Where the layer has a norm behind the attention, or two in front of the feed-forward.
         if (name.substr(0, dot) == "post_attention_layernorm")
-            stem = family_ == "gpt_oss" ? "post_attention_norm" : "ffn_norm";
+            stem = family_ == "gpt_oss" || family_ == "qwen3_next" ? "post_attention_norm" : "ffn_norm";
         for (const std::string_view shared : kSharedExperts) {
             if (!stem.empty() || !begins_with(name, shared)) continue;
             stem =
@@ -303,7 +329,36 @@ class Conversion {
         }
         // One row, stored without its axis.
         const bool is_one_row = stem == "ffn_gate_inp_shexp";
+        if (ends_with(stem, "norm")) return add(block + stem + ending, centred(array)), true;
         return add(block + stem + ending, is_one_row ? reshaped(array, {array.shape.back()}) : array), true;
+    }
+
+    // Norms whose weights lie around 0 have the 1 added.
+    Array centred(const Array& norm) const {
+        return family_ == "qwen3_next" ? mapped(norm, [](float w) { return w + 1.0F; }) : norm;
+    }
+
+    // `name` is what follows "linear_attn.".
+    bool convert_recurrent(const std::string& block, std::string_view name, const Array& array) {
+        if (name == "A_log") return add(block + "ssm_a", mapped(array, [](float a) { return -std::exp(a); })), true;
+        if (name == "dt_bias") return add(block + "ssm_dt.bias", array), true;
+        if (name == "norm.weight") return add(block + "ssm_norm.weight", array), true;
+        if (name == "out_proj.weight") return add(block + "ssm_out.weight", array), true;
+        if (name == "in_proj_ba.weight") return add(block + "ssm_ba.weight", array), true;
+        if (name == "conv1d.weight")
+            return add(block + "ssm_conv1d.weight", as_f32(reshaped(array, {array.shape[0], array.shape[2]}))), true;
+        if (name != "in_proj_qkvz.weight") return false;
+        if (form_.has_owners_projection) return add(block + "ssm_in.weight", array), true;
+        const std::int64_t heads = number("linear_num_key_heads"), hidden = number("hidden_size");
+        const std::int64_t keys = number("linear_key_head_dim"),
+                           values = number("linear_value_head_dim") * number("linear_num_value_heads") / heads;
+        const Array by_head = reshaped(array, {heads, 2 * (keys + values), hidden});
+        const auto part = [&](std::int64_t begin, std::int64_t count) {
+            return reshaped(taken(by_head, 2, begin, count), {heads * count, hidden});
+        };
+        add(block + "attn_qkv.weight", joined(joined(part(0, keys), part(keys, keys)), part(2 * keys, values)));
+        add(block + "attn_gate.weight", part(2 * keys + values, values));
+        return true;
     }
 
     void convert_latent_heads(const std::string& block, const Array& array) {

@@ -377,7 +377,7 @@ MIXTURA_API MIXTURA_MUST_USE mixtura_status mixtura_checkpoint_read(const mixtur
 typedef struct mixtura_memory_forecast {
     size_t struct_size;            /**< sizeof this */
     uint64_t weight_bytes;         /**< of the weights, as they will lie in memory */
-    uint64_t cache_bytes;          /**< keys and values of one sequence of context_tokens */
+    uint64_t cache_bytes;          /**< keys, values and states of one sequence of context_tokens */
     uint64_t scratch_bytes;        /**< of a forward pass */
     int64_t context_tokens;        /**< that the above counts with */
     uint64_t routed_parameters;    /**< of the experts chosen for a token, over all layers */
@@ -1208,7 +1208,7 @@ typedef struct mixtura_answer {
 /** Memory of a generation. */
 typedef struct mixtura_generation_memory {
     size_t struct_size;     /**< sizeof this */
-    uint64_t cache_bytes;   /**< held by keys and values */
+    uint64_t cache_bytes;   /**< held by keys, values and states */
     uint64_t scratch_bytes; /**< held by the forward pass */
     int32_t thread_count;   /**< of its pool, the caller included */
     int32_t reserved;       /**< 0 */
@@ -1237,7 +1237,9 @@ MIXTURA_API MIXTURA_MUST_USE mixtura_status mixtura_generation_logits(const mixt
 MIXTURA_API MIXTURA_MUST_USE mixtura_status mixtura_generation_tokens(const mixtura_generation *generation,
                                                                      const int32_t **tokens, size_t *token_count)
     MIXTURA_NOEXCEPT;
-/** Forgets the tokens from `length` on.  OUT_OF_RANGE.  Threads: per-object.  Since: 0.1 */
+/** Forgets the tokens from `length` on.  OUT_OF_RANGE.  A model with recurrent layers keeps their states at some lengths
+ * only and computes the tokens behind one of these again, with the errors of mixtura_generation_feed(); on failure the
+ * sequence is as before.  Threads: per-object.  Since: 0.1 */
 MIXTURA_API MIXTURA_MUST_USE mixtura_status mixtura_generation_truncate(mixtura_generation *generation, int64_t length)
     MIXTURA_NOEXCEPT;
 /** Answers request->prompt, whatever is in the sequence; the longest common beginning is not computed again.  `answer`

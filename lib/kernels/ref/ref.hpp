@@ -12,6 +12,7 @@ namespace mixtura::ref {
 void fill_products(KernelTable& table) noexcept;
 void fill_rows(KernelTable& table) noexcept;
 void fill_attention(KernelTable& table) noexcept;
+void fill_recurrent(KernelTable& table) noexcept;
 
 // Element `index` of an array of f32, f16 or bf16 at any address.
 inline float load_plain(DType dtype, const std::byte* bytes, std::size_t index) noexcept {

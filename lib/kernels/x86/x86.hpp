@@ -9,6 +9,7 @@
 namespace mixtura::avx2 {
 void fill_rows(KernelTable& table) noexcept;
 void fill_attention(KernelTable& table) noexcept;
+void fill_recurrent(KernelTable& table) noexcept;
 void fill_plain_products(KernelTable& table) noexcept;
 void fill_integer_products(KernelTable& table) noexcept;
 void fill_peak_loops(PeakLoops& loops) noexcept;
@@ -22,6 +23,7 @@ void fill_peak_loops(PeakLoops& loops) noexcept;
 namespace mixtura::avx512 {
 void fill_rows(KernelTable& table) noexcept;
 void fill_attention(KernelTable& table) noexcept;
+void fill_recurrent(KernelTable& table) noexcept;
 void fill_plain_products(KernelTable& table) noexcept;
 void fill_integer_products_vnni(KernelTable& table) noexcept;
 void fill_peak_loops(PeakLoops& loops) noexcept;

@@ -49,6 +49,7 @@ Result<Architecture> describe_llama4(const ModelConfig& config, const WeightInde
 Result<Architecture> describe_minimax_m2(const ModelConfig& config, const WeightIndex& index);
 Result<Architecture> describe_olmoe(const ModelConfig& config, const WeightIndex& index);
 Result<Architecture> describe_phimoe(const ModelConfig& config, const WeightIndex& index);
+Result<Architecture> describe_qwen3_next(const ModelConfig& config, const WeightIndex& index);
 Result<Architecture> describe_qwen_moe(const ModelConfig& config, const WeightIndex& index);
 
 }  // namespace mixtura

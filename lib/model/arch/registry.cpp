@@ -15,6 +15,7 @@ constexpr Family kFamilies[] = {
     {"qwen3", "qwen3", describe_llama},
     {"qwen2_moe", "qwen2moe", describe_qwen_moe},
     {"qwen3_moe", "qwen3moe", describe_qwen_moe},
+    {"qwen3_next", "qwen3next", describe_qwen3_next},
     {"olmoe", "olmoe", describe_olmoe},
     {"phimoe", "phimoe", describe_phimoe},
     {"granitemoe", "granitemoe", describe_granite_moe},

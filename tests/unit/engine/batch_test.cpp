@@ -38,7 +38,8 @@ std::size_t vocabulary_of(const Model& model) {
 }  // namespace
 
 TEST_CASE("each sequence of a batch has the logits of a generation alone, bit for bit", "[engine][short]") {
-    for (const std::string path : {"models/qwen3", "models/gpt2", "models/bloom-alibi", "gguf/llama3-rope.gguf"}) {
+    for (const std::string path :
+         {"models/qwen3", "models/gpt2", "models/bloom-alibi", "models/qwen3-next", "gguf/llama3-rope.gguf"}) {
         INFO(path);
         const Model model = open_model(path);
         const std::size_t vocabulary = vocabulary_of(model);
@@ -88,28 +89,31 @@ TEST_CASE("a batch that is reset answers as a new one", "[engine][short]") {
 }
 
 TEST_CASE("a step that a batch refuses changes no sequence", "[engine][short]") {
+    for (const std::string path : {"models/qwen3", "models/qwen3-next"}) {
+        INFO(path);
+        const Model model = open_model(path);
+        const std::size_t vocabulary = vocabulary_of(model);
+        auto batch = Batch::create(model, {.context_tokens = 2}, kSequences);
+        auto untouched = Batch::create(model, {.context_tokens = 2}, kSequences);
+        REQUIRE(batch);
+        REQUIRE(untouched);
+        std::vector<float> logits(static_cast<std::size_t>(kSequences) * vocabulary), expected(logits.size());
+        const std::vector<TokenId> tokens = tokens_of_step(1, static_cast<std::int64_t>(vocabulary));
+        REQUIRE(batch->step(tokens, {}).is_ok());
+        REQUIRE(untouched->step(tokens, {}).is_ok());
+
+        std::vector<TokenId> foreign = tokens;
+        foreign.back() = static_cast<TokenId>(vocabulary);
+        CHECK(batch->step(foreign, logits).code() == StatusCode::invalid_argument);
+        CHECK(batch->step(std::span(tokens).first(2), logits).code() == StatusCode::invalid_argument);
+        CHECK(batch->step(tokens, std::span(logits).first(3)).code() == StatusCode::invalid_argument);
+        CHECK(batch->length_tokens() == 1);
+        REQUIRE(batch->step(tokens, logits).is_ok());
+        REQUIRE(untouched->step(tokens, expected).is_ok());
+        CHECK(test::first_difference(logits, expected) == logits.size());
+        CHECK(batch->step(tokens, logits).code() == StatusCode::out_of_range);
+    }
     const Model model = open_model("models/qwen3");
-    const std::size_t vocabulary = vocabulary_of(model);
-    auto batch = Batch::create(model, {.context_tokens = 2}, kSequences);
-    auto untouched = Batch::create(model, {.context_tokens = 2}, kSequences);
-    REQUIRE(batch);
-    REQUIRE(untouched);
-    std::vector<float> logits(static_cast<std::size_t>(kSequences) * vocabulary), expected(logits.size());
-    const std::vector<TokenId> tokens = tokens_of_step(1, static_cast<std::int64_t>(vocabulary));
-    REQUIRE(batch->step(tokens, {}).is_ok());
-    REQUIRE(untouched->step(tokens, {}).is_ok());
-
-    std::vector<TokenId> foreign = tokens;
-    foreign.back() = static_cast<TokenId>(vocabulary);
-    CHECK(batch->step(foreign, logits).code() == StatusCode::invalid_argument);
-    CHECK(batch->step(std::span(tokens).first(2), logits).code() == StatusCode::invalid_argument);
-    CHECK(batch->step(tokens, std::span(logits).first(3)).code() == StatusCode::invalid_argument);
-    CHECK(batch->length_tokens() == 1);
-    REQUIRE(batch->step(tokens, logits).is_ok());
-    REQUIRE(untouched->step(tokens, expected).is_ok());
-    CHECK(test::first_difference(logits, expected) == logits.size());
-    CHECK(batch->step(tokens, logits).code() == StatusCode::out_of_range);
-
     CHECK(Batch::create(model, {}, 0).status().code() == StatusCode::invalid_argument);
     CHECK(Batch::create(model, {}, 65537).status().code() == StatusCode::invalid_argument);
     CHECK(Batch::create(model, {.step_tokens = 0}, 1).status().code() == StatusCode::invalid_argument);

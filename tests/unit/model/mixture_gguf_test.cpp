@@ -31,6 +31,8 @@ const Case kCases[] = {
     {"hunyuan-moe"},
     {"dbrx"},
     {"minimax-m2"},
+    {"qwen3-next"},
+    {"qwen3-next", {.has_owners_projection = true}},
     {"mixtral"},
     {"mixtral", {.has_one_tensor_an_expert = true}},
 };
