@@ -74,7 +74,8 @@ class Model {
     // Reads headers only.  `context_tokens` 0: the model's own context.  INVALID_ARGUMENT for a pair that the model
     // cannot keep its keys and values in.
     static Result<MemoryForecast> forecast(const std::string& path, std::int64_t context_tokens = 0,
-                                           CacheDTypes cache_dtype = DType::f16, const WeightMix& weights = {}) noexcept;
+                                           CacheDTypes cache_dtype = DType::f16,
+                                           const WeightMix& weights = {}) noexcept;
 
     // All const members: any-thread.  References and views live as long as the Model or a copy of it.
     const std::string& path() const noexcept;

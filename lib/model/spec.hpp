@@ -192,7 +192,7 @@ struct LayerMap {
     NormSource query_norm, key_norm;
     WeightSource sinks;
     LatentMap latent;
-    HeadMixtureMap heads;  // instead of query and output, of which the bias counts
+    HeadMixtureMap heads;    // instead of query and output, of which the bias counts
     RecurrentMap recurrent;  // with query, key, value and output
     LinearSource gate, up, down;
     MixtureMap mixture;

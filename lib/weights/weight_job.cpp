@@ -132,10 +132,9 @@ using JobKey = std::tuple<std::string_view, std::int64_t, std::int64_t, std::int
                           std::int64_t, std::int64_t, std::int64_t, WeightForm, DType, float>;
 JobKey key_of(const WeightBinding& binding) {
     const WeightSource& source = binding.source;
-    return {source.tensor,   source.slice,       source.slice_count,   source.rows.begin,
-            source.rows.run, source.rows.stride, source.is_transposed, source.input_begin,
-            binding.rows,    binding.columns,    binding.form,         binding.wanted,
-            binding.added};
+    return {source.tensor,      source.slice,         source.slice_count, source.rows.begin, source.rows.run,
+            source.rows.stride, source.is_transposed, source.input_begin, binding.rows,      binding.columns,
+            binding.form,       binding.wanted,       binding.added};
 }
 
 }  // namespace

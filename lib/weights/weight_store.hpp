@@ -34,7 +34,7 @@ struct WeightBinding {
     WeightForm form = WeightForm::packed;
     PackedMatrix* matrix = nullptr;  // packed, plain and rows: the view to fill (rows: dtype and file-order data)
     const float** floats = nullptr;  // floats: the pointer to fill
-    bool is_looked_up = false;  // some rows a token, multiplied with nothing: for the reckoning of costs
+    bool is_looked_up = false;       // some rows a token, multiplied with nothing: for the reckoning of costs
     // packed: what a 16- or 32-bit tensor is to become; unknown: nothing else.  See settled_target().
     DType wanted = DType::unknown;
     float added = 0.0F;  // floats: to every element (norms whose files leave the 1 out)

@@ -30,7 +30,7 @@ def weak_symbols(archive):
 
 archive = sys.argv[1]
 weak = weak_symbols(archive)
-kernels = re.compile(r"^(?:(?:attention|integer|plain|rows)_avx\w*|peak_loops_x86)\.cpp\.o$")  # the sources of lib/kernels/x86
+kernels = re.compile(r"^(?:(?:attention|integer|plain|recurrent|rows)_avx\w*|peak_loops_x86)\.cpp\.o$")  # the sources of lib/kernels/x86
 problems, member, function, functions = [], "", "", 0
 for line in run("objdump", "-d", "--no-show-raw-insn", archive).splitlines():
     if found := re.match(r"^(\S+):\s+file format", line):

@@ -17,9 +17,10 @@
 namespace mixtura::test {
 namespace {
 
-// Of the largest difference by the largest value.  In qwen3-next's layer 2 one head recalls so little at token 4 of row 0
-// (root mean square 0.0009, elsewhere 0.05) that its norm magnifies what rounding the layers before left, some 40 times:
-// against f64 the owners' own f32 is off by 4e-6 there and ours by 1.9e-5, both having entered the layer 5e-7 off.
+// Of the largest difference by the largest value.  In qwen3-next's layer 2 one head recalls so little at token 4 of row
+// 0 (root mean square 0.0009, elsewhere 0.05) that its norm magnifies what rounding the layers before left, some 40
+// times: against f64 the owners' own f32 is off by 4e-6 there and ours by 1.9e-5, both having entered the layer 5e-7
+// off.
 double bound_of(const std::string& golden_model) { return golden_model == "qwen3-next" ? 4e-5 : 2e-5; }
 
 template <class T>

@@ -150,8 +150,8 @@ MIXTURA_LANES __m256 bf16_8(const std::byte* x) {
 // Sixteen f16 or bf16 at any address.
 MIXTURA_LANES Lanes load_f16(const std::byte* x) { return {f16_8(x), f16_8(x + 16)}; }
 MIXTURA_LANES Lanes load_bf16(const std::byte* x) { return {bf16_8(x), bf16_8(x + 16)}; }
-// Sixteen e4m3 codes in 2^-8: sign, exponent and fraction moved to where f16 has them.
-MIXTURA_LANES Lanes load_e4m3(const std::byte* x) {
+// Sixteen e4m3 codes, none of them NaN, in 2^-8: sign, exponent and fraction moved to where f16 has them.
+MIXTURA_LANES Lanes load_finite_e4m3(const std::byte* x) {
     const __m256i words = _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x)));
     const __m256i halves = _mm256_and_si256(_mm256_slli_epi16(words, 7), _mm256_set1_epi16(-0x4080));  // 0xBF80
     return {_mm256_cvtph_ps(_mm256_castsi256_si128(halves)), _mm256_cvtph_ps(_mm256_extracti128_si256(halves, 1))};

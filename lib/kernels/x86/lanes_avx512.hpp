@@ -104,8 +104,8 @@ MIXTURA_LANES Lanes load_bf16(const std::byte* x) {
     const __m512i words = _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(x)));
     return _mm512_castsi512_ps(_mm512_slli_epi32(words, 16));
 }
-// Sixteen e4m3 codes in 2^-8: sign, exponent and fraction moved to where f16 has them.
-MIXTURA_LANES Lanes load_e4m3(const std::byte* x) {
+// Sixteen e4m3 codes, none of them NaN, in 2^-8: sign, exponent and fraction moved to where f16 has them.
+MIXTURA_LANES Lanes load_finite_e4m3(const std::byte* x) {
     const __m256i words = _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x)));
     const __m256i halves = _mm256_and_si256(_mm256_slli_epi16(words, 7), _mm256_set1_epi16(-0x4080));  // 0xBF80
     return _mm512_cvtph_ps(halves);

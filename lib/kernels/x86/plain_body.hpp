@@ -28,7 +28,7 @@ MIXTURA_BODY_INLINE Lanes load_column(const std::byte* column) {
     if constexpr (kDType == DType::f16) return load_f16(column);
     if constexpr (kDType == DType::bf16) return load_bf16(column);
     if constexpr (kDType == DType::nf4) return load_mapped<kAt % 2 == 1>(column, kNf4Map);
-    if constexpr (kIsScaled<kDType> && kDType != DType::nf4) return load_e4m3(column);
+    if constexpr (kIsScaled<kDType> && kDType != DType::nf4) return load_finite_e4m3(column);
 }
 
 // Column k of kPanels panels, kAt columns behind `column`.

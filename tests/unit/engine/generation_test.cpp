@@ -292,9 +292,10 @@ TEST_CASE("pairs of types that no model or not this one keeps are refused", "[en
           "cache_dtype is q8_0+f16, expected f32, f16, bf16, f16+q8, bf16+q8, f16+f8, bf16+f8, q8 or f8");
     CHECK(refused("models/llama", {DType::f16, DType::f32}) ==
           "cache_dtype is f16+f32, expected f32, f16, bf16, f16+q8, bf16+q8, f16+f8, bf16+f8, q8 or f8");
-    CHECK(refused("models/deepseek-v2", {DType::f16, DType::f8_e4m3}) ==
-          "cache_dtype is f16+f8, but deepseek_v2 keeps rows that are keys and values at once, expected f32, f16, bf16, "
-          "q8 or f8");
+    CHECK(
+        refused("models/deepseek-v2", {DType::f16, DType::f8_e4m3}) ==
+        "cache_dtype is f16+f8, but deepseek_v2 keeps rows that are keys and values at once, expected f32, f16, bf16, "
+        "q8 or f8");
 }
 
 TEST_CASE("a forecast from the headers is what opening takes", "[engine][short]") {

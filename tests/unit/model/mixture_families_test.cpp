@@ -9,13 +9,12 @@ using namespace mixtura;
 
 namespace {
 
-const char* const kFamilies[] = {"mixtral",         "qwen2-moe",     "qwen3-moe",     "qwen3-moe-nonorm",
-                                 "olmoe",           "phimoe",        "granitemoe",    "granitemoe-shared",
-                                 "phimoe-longrope", "deepseek-moe",  "deepseek-v2",   "deepseek-v2-lite",
-                                 "deepseek-v3",     "gpt-oss",       "glm4-moe",      "ernie4.5-moe",
-                                 "hunyuan-moe",     "llama4",        "dbrx",          "minimax-m2",
-                                 "qwen3-next", "hybrid-16",       "glm4-moe-lite", "deepseek-v3.2", "exaone-moe",
-                                 "bailing-moe",     "afmoe",         "jetmoe",        "hybrid-120"};
+const char* const kFamilies[] = {
+    "mixtral",     "qwen2-moe",         "qwen3-moe",       "qwen3-moe-nonorm", "olmoe",         "phimoe",
+    "granitemoe",  "granitemoe-shared", "phimoe-longrope", "deepseek-moe",     "deepseek-v2",   "deepseek-v2-lite",
+    "deepseek-v3", "gpt-oss",           "glm4-moe",        "ernie4.5-moe",     "hunyuan-moe",   "llama4",
+    "dbrx",        "minimax-m2",        "qwen3-next",      "hybrid-16",        "glm4-moe-lite", "deepseek-v3.2",
+    "exaone-moe",  "bailing-moe",       "afmoe",           "jetmoe",           "hybrid-120"};
 // Those that llama.cpp's converter wrote.
 const char* const kGgufFamilies[] = {"mixtral",           "qwen3-moe",    "olmoe",       "granitemoe",
                                      "granitemoe-shared", "deepseek-moe", "deepseek-v3", "glm4-moe"};
