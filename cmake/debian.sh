@@ -1,10 +1,12 @@
 # Sourced by tests/run and examples/run.  need_packages GROUP…: installs what is missing of cmake/debian-packages.txt.
 need_packages() {
-    local list package missing=() sudo=()
+    local list package native missing=() sudo=()
+    native=$(dpkg --print-architecture)
     list="$(dirname "${BASH_SOURCE[0]}")/debian-packages.txt"
     while read -r package; do
         # "ii " alone would also match packages that were removed and left their configuration.
-        [[ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" == installed ]] || missing+=("$package")
+        # The same package of a foreign architecture (for a cross build) is another one.
+        dpkg-query -W -f='${Architecture} ${db:Status-Status}\n' "$package" 2>/dev/null | grep -Eqx "(all|$native) installed" || missing+=("$package")
     done < <(awk -v groups=" $* " '!/^#/ && index(groups, " " $1 " ") { print $2 }' "$list" | sort -u)
     ((${#missing[@]})) || return 0
     if ! command -v apt-get >/dev/null; then

@@ -85,15 +85,11 @@ struct AttentionSpec {
 };
 
 // What a layer has instead of attention that sees rows of the past: a state of fixed size.  Its memory per sequence is
-// one run of f32 in the cache (KVLayer::state_size), whose parts forward_recurrent.cpp lays out.
-enum class RecurrentKind {
-    // The gated delta rule behind a causal convolution of queries, keys and values, with a gated norm of each head's
-    // output.  Source: Yang et al. 2024 (arXiv 2412.06464), (10) and 3.4.
-    gated_delta,
-};
+// one run of f32 in the cache (KVLayer::state_size), whose parts forward_recurrent.cpp lays out.  It is the gated delta
+// rule behind a causal convolution of queries, keys and values, with a gated norm of each head's output.  Source: Yang
+// et al. 2024 (arXiv 2412.06464), (10) and 3.4.
 inline constexpr std::int64_t kTapsMax = 16;
 struct RecurrentSpec {
-    RecurrentKind kind = RecurrentKind::gated_delta;
     std::int64_t key_heads = 0, value_heads = 0;  // value head h has the queries and keys of head h / (their ratio)
     std::int64_t key_width = 0, value_width = 0;  // of one head
     std::int64_t taps = 1;                        // of the convolution: its own token and those before
