@@ -1,7 +1,7 @@
 # Sourced by tests/run and examples/run.  need_packages GROUP…: installs what is missing of cmake/debian-packages.txt.
 need_packages() {
     local list package native missing=() sudo=()
-    native=$(dpkg --print-architecture)
+    native=$(dpkg --print-architecture 2>/dev/null || true)
     list="$(dirname "${BASH_SOURCE[0]}")/debian-packages.txt"
     while read -r package; do
         # "ii " alone would also match packages that were removed and left their configuration.
