@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "base/small_file.hpp"
 #include "kernels/layout.hpp"
 #include "kernels/quant/encode.hpp"
 #include "model/roles.hpp"
@@ -82,12 +83,7 @@ Status add_rule(std::string_view text, std::vector<WeightRule>& rules) {
 Result<WeightMix> parse_weight_mix(std::string_view text) noexcept {
     return without_exceptions([&]() -> Result<WeightMix> {
         WeightMix mix;
-        for (std::string_view rest = text;;) {
-            const std::size_t end = rest.find(',');
-            MIXTURA_RETURN_IF_ERROR(add_rule(rest.substr(0, end), mix.rules));
-            if (end == std::string_view::npos) break;
-            rest.remove_prefix(end + 1);
-        }
+        for (const std::string_view part : split(text, ',')) MIXTURA_RETURN_IF_ERROR(add_rule(part, mix.rules));
         const bool keeps_all = std::all_of(mix.rules.begin(), mix.rules.end(),
                                            [](const WeightRule& rule) { return rule.dtype == DType::unknown; });
         if (keeps_all) mix.rules.clear();

@@ -54,8 +54,7 @@ std::int64_t unit_within(std::initializer_list<std::int64_t> units, std::int64_t
     return 0;
 }
 
-// ---- 8-bit floats: X.weight, with X.weight_scale_inv or X.weight_scale
-// -----------------------------------------------
+// ---- 8-bit floats: X.weight, with X.weight_scale_inv or X.weight_scale --------------------------------------
 
 // Scales of blocks, of rows, or one: their shape tells which.
 bool read_f8_blocks(const Quantisation& stated, const TensorInfo& scales, std::int64_t out, std::int64_t in,
@@ -118,8 +117,7 @@ Status check_no_scales(const WeightIndex& index) {
     return {};
 }
 
-// ---- AWQ and GPTQ: X.qweight, X.qzeros, X.scales, X.g_idx
-// ------------------------------------------------------------
+// ---- AWQ and GPTQ: X.qweight, X.qzeros, X.scales, X.g_idx ----------------------------------------------------
 
 Result<TensorInfo> resolve_int4(const Quantisation& stated, WeightIndex& index, const TensorInfo& codes) {
     const std::string stem = codes.name.substr(0, codes.name.size() - kCodes.size());
@@ -168,8 +166,7 @@ Result<TensorInfo> resolve_int4(const Quantisation& stated, WeightIndex& index, 
     return weight;
 }
 
-// ---- bitsandbytes: X.weight, X.weight.absmax, .quant_map, .quant_state.bitsandbytes__nf4 and two more where nested
-// ------
+// ---- bitsandbytes: X.weight, X.weight.absmax, .quant_map, .quant_state.bitsandbytes__nf4; nested: two more ------
 
 // The JSON beside a weight.
 struct QuantState {

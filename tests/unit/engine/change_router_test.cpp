@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "support/files.hpp"
+#include "support/generations.hpp"
 
 using namespace mixtura;
 
@@ -14,11 +15,7 @@ using ChangeRouter = decltype(GenerationOptions::change_router);
 
 const std::vector<TokenId> kTokens = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8};
 
-Model open() {
-    auto model = Model::open(test::golden("models/qwen3-moe"));
-    REQUIRE(model);
-    return *std::move(model);
-}
+Model open() { return test::open_model(test::golden("models/qwen3-moe")); }
 
 Result<Generation> start(const Model& model, const ChangeRouter& change, std::int64_t step_tokens = 2048) {
     return Generation::create(model, {.thread_count = 2,

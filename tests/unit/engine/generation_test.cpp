@@ -9,25 +9,16 @@
 #include <thread>
 
 #include "support/files.hpp"
+#include "support/generations.hpp"
 #include "support/tensors.hpp"
 
 using namespace mixtura;
 
 namespace {
 
-Model open(const std::string& path) {
-    auto model = Model::open(path);
-    INFO(model.status().message());
-    REQUIRE(model);
-    return *std::move(model);
-}
-
 Generation create(const Model& model,
                   const GenerationOptions& options = {.thread_count = 2, .cache_dtype = DType::f32}) {
-    auto generation = Generation::create(model, options);
-    INFO(generation.status().message());
-    REQUIRE(generation);
-    return *std::move(generation);
+    return test::make_generation(model, options);
 }
 
 std::vector<TokenId> first_row(const std::string& name) {
@@ -68,7 +59,7 @@ constexpr std::uint16_t kNaN = 0x7FC0, kInfinity = 0x7F80;
 
 TEST_CASE("greedy generation continues as the owners' code does, twice the same, the second time from the cache",
           "[engine][short]") {
-    const Model model = open(test::golden("models/qwen3"));
+    const Model model = test::open_model(test::golden("models/qwen3"));
     Generation generation = create(model);
     const auto facts = nlohmann::json::parse(test::read_file(test::golden("models/qwen3/reference.json")));
     const std::vector<TokenId> expected = facts.at("greedy_row0");
@@ -85,7 +76,7 @@ TEST_CASE("greedy generation continues as the owners' code does, twice the same,
 }
 
 TEST_CASE("logits are the same bits with and without a beginning from the cache", "[engine][short]") {
-    const Model model = open(test::golden("models/llama"));
+    const Model model = test::open_model(test::golden("models/llama"));
     const std::vector<TokenId> tokens = first_row("llama");
     Generation fresh = create(model);
     REQUIRE(fresh.feed(tokens).is_ok());
@@ -101,7 +92,7 @@ TEST_CASE("logits are the same bits with and without a beginning from the cache"
 }
 
 TEST_CASE("a request's draws hang on its seed, its position and its completion alone", "[engine][short]") {
-    const Model model = open(test::golden("models/llama"));
+    const Model model = test::open_model(test::golden("models/llama"));
     GenerationRequest request = greedy(first_row("llama"), 12);
     request.sampling.temperature = 1.5F;
     request.sampling.seed = 7;
@@ -125,7 +116,7 @@ TEST_CASE("a request's draws hang on its seed, its position and its completion a
 }
 
 TEST_CASE("a full context, a callback and cancel() each end an answer with their own reason", "[engine][short]") {
-    const Model model = open(test::golden("models/llama"));
+    const Model model = test::open_model(test::golden("models/llama"));
     Generation small = create(model, {.thread_count = 1, .context_tokens = 30, .cache_dtype = DType::f32});
     const auto full = small.generate(greedy(first_row("llama"), 100));
     REQUIRE(full);
@@ -152,7 +143,7 @@ TEST_CASE("a full context, a callback and cancel() each end an answer with their
 }
 
 TEST_CASE("what cannot be computed is refused in a sentence, and the sequence stays as it was", "[engine][short]") {
-    const Model model = open(test::golden("models/gpt2"));
+    const Model model = test::open_model(test::golden("models/gpt2"));
     Generation generation = create(model);
     REQUIRE(generation.feed(std::vector<TokenId>{1, 2, 3}).is_ok());
     const std::vector<float> before(generation.logits().begin(), generation.logits().end());
@@ -187,7 +178,7 @@ TEST_CASE("numbers that stop being finite fail the request with layer and positi
     };
     for (const Case& damage : cases) {
         const test::TemporaryFolder folder;
-        const Model model = open(with_damage(folder, "llama", damage.tensor, damage.element, damage.bits));
+        const Model model = test::open_model(with_damage(folder, "llama", damage.tensor, damage.element, damage.bits));
         Generation generation = create(model);
         const Status status = generation.feed(std::vector<TokenId>{8, 9, 10});
         CHECK(status.code() == StatusCode::internal);
@@ -196,8 +187,8 @@ TEST_CASE("numbers that stop being finite fail the request with layer and positi
     }
     // Token 9's embedding is damaged: a sequence without it is whole, before and after one that has it.
     const test::TemporaryFolder folder;
-    const Model damaged = open(with_damage(folder, "llama", "model.embed_tokens.weight", 64 * 9, kNaN));
-    const Model whole = open(test::golden("models/llama"));
+    const Model damaged = test::open_model(with_damage(folder, "llama", "model.embed_tokens.weight", 64 * 9, kNaN));
+    const Model whole = test::open_model(test::golden("models/llama"));
     Generation a = create(damaged), b = create(whole);
     REQUIRE(a.feed(std::vector<TokenId>{1, 2}).is_ok());
     CHECK_FALSE(a.feed(std::vector<TokenId>{9}).is_ok());
@@ -209,11 +200,11 @@ TEST_CASE("numbers that stop being finite fail the request with layer and positi
 TEST_CASE("the host's locale changes no logit", "[engine][short]") {
     const std::string before = std::setlocale(LC_ALL, nullptr);
     const std::vector<TokenId> tokens = first_row("llama3-rope");
-    Generation usual = create(open(test::golden("models/llama3-rope")));
+    Generation usual = create(test::open_model(test::golden("models/llama3-rope")));
     REQUIRE(usual.feed(tokens).is_ok());
     for (const char* name : {"C.UTF-8", "de_DE.UTF-8", "tr_TR.UTF-8"}) {
         if (std::setlocale(LC_ALL, name) == nullptr) continue;  // C.UTF-8 is everywhere, the others where installed
-        Generation abroad = create(open(test::golden("models/llama3-rope")));
+        Generation abroad = create(test::open_model(test::golden("models/llama3-rope")));
         REQUIRE(abroad.feed(tokens).is_ok());
         CHECK(test::first_difference(usual.logits(), abroad.logits()) == 160);
     }
@@ -266,7 +257,7 @@ TEST_CASE("an unknown family, and a value that changes numbers, are refused by n
 
 TEST_CASE("keys and values take what the forecast says, to the byte, in every type of cache", "[engine][short]") {
     const std::string path = test::golden("models/llama");
-    const Model model = open(path);
+    const Model model = test::open_model(path);
     for (const auto& [name, dtypes] : cache_choices()) {
         INFO(name);
         const auto forecast = Model::forecast(path, 500, dtypes);
@@ -282,7 +273,7 @@ TEST_CASE("keys and values take what the forecast says, to the byte, in every ty
 
 TEST_CASE("pairs of types that no model or not this one keeps are refused", "[engine][short]") {
     const auto refused = [](const char* path, CacheDTypes dtypes) {
-        const Model model = open(test::golden(path));
+        const Model model = test::open_model(test::golden(path));
         const Status made = Generation::create(model, {.cache_dtype = dtypes}).status();
         CHECK(made.code() == StatusCode::invalid_argument);
         CHECK(Model::forecast(test::golden(path), 0, dtypes).status().message() == made.message());
@@ -302,7 +293,7 @@ TEST_CASE("a forecast from the headers is what opening takes", "[engine][short]"
     for (const char* path : {"models/llama", "models/gpt2", "gguf/qwen3.gguf", "gguf/bloom-alibi.gguf"}) {
         const auto forecast = Model::forecast(test::golden(path));
         REQUIRE(forecast);
-        CHECK(forecast->weight_bytes == open(test::golden(path)).weight_bytes());
+        CHECK(forecast->weight_bytes == test::open_model(test::golden(path)).weight_bytes());
         CHECK(forecast->cache_bytes > 0);
     }
 }

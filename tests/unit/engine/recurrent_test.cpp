@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
+#include "support/generations.hpp"
 #include "support/hub_checkpoint.hpp"
 #include "support/tensors.hpp"
 
@@ -13,19 +14,10 @@ using namespace mixtura;
 
 namespace {
 
-Model open(const std::string& path) {
-    auto model = Model::open(path);
-    INFO(model.status().message());
-    REQUIRE(model);
-    return *std::move(model);
-}
-Model hybrid() { return open(test::golden("models/qwen3-next")); }
+Model hybrid() { return test::open_model(test::golden("models/qwen3-next")); }
 
 Generation create(const Model& model, const GenerationOptions& options = {.thread_count = 2}) {
-    auto generation = Generation::create(model, options);
-    INFO(generation.status().message());
-    REQUIRE(generation);
-    return *std::move(generation);
+    return test::make_generation(model, options);
 }
 
 std::vector<TokenId> tokens_of(std::size_t count, std::size_t seed) {
@@ -144,7 +136,7 @@ TEST_CASE("a feed that is stopped in its first, middle or only step leaves the s
 TEST_CASE("the states and their snapshots take what the forecast says, however many turns there are",
           "[engine][short]") {
     const std::string path = test::golden("models/qwen3-next");
-    const Model model = open(path);
+    const Model model = test::open_model(path);
     Generation generation = create(model, {.thread_count = 1, .context_tokens = 256});
     std::vector<TokenId> conversation;
     while (conversation.size() < 245) {
@@ -175,7 +167,7 @@ TEST_CASE("a chat about a model with states answers again from where the answer 
     folder.write("tokenizer_config.json",
                  R"({"eos_token": "<|im_end|>", "chat_template": "{% for m in messages %}<|im_start|>{{ m.role }}\n)"
                  R"({{ m.content }}<|im_end|>\n{% endfor %}<|im_start|>assistant\n"})");
-    const Model model = open(path);
+    const Model model = test::open_model(path);
     ChatOptions options;
     options.generation = {.thread_count = 2};
     options.sampling.temperature = 1.0F;

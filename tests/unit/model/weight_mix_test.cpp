@@ -9,6 +9,7 @@
 #include "kernels/quant/decode.hpp"
 #include "kernels/quant/encode.hpp"
 #include "support/files.hpp"
+#include "support/generations.hpp"
 #include "support/hub_checkpoint.hpp"
 #include "support/tensors.hpp"
 #include "weights/weight_job.hpp"
@@ -30,10 +31,7 @@ Model open_at(const std::string& path, std::string_view mix, int threads) {
     ModelOptions options;
     options.thread_count = threads;
     options.weights = mix_of(mix);
-    auto model = Model::open(path, options);
-    INFO(model.status().message());
-    REQUIRE(model);
-    return *std::move(model);
+    return test::open_model(path, options);
 }
 
 Model open(const std::string& name, std::string_view mix, int threads = 2) {
