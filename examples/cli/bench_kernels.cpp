@@ -22,11 +22,15 @@ struct Field {
 };
 // Scales of block formats are 2^-9, plain numbers ±1/128 to 1/64: random bits would be infinite or NaN now and then.
 constexpr Field kFields[] = {
-    {DType::q4_k, 0, 0, 0x1800},        {DType::q4_k, 2, 0, 0x1800},      {DType::q4_0, 0, 0, 0x1800},
-    {DType::q8_0, 0, 0, 0x1800},        {DType::q6_k, 208, 0, 0x1800},    {DType::f16, 0, 0x83FF, 0x2000},
-    {DType::f32, 2, 0x807F, 0x3C00},    {DType::bf16, 0, 0x807F, 0x3C00}, {DType::int4_32, 0, 0, 0x1800},
-    {DType::int4_64, 0, 0, 0x1800},     {DType::int4_128, 0, 0, 0x1800},  {DType::f8_e4m3_32, 2, 0, 0x3B00},
-    {DType::f8_e4m3_128, 2, 0, 0x3B00}, {DType::nf4, 2, 0, 0x3B00},
+    {DType::q4_0, 0, 0, 0x1800},       {DType::q4_1, 0, 0, 0x1800},        {DType::q4_1, 2, 0, 0x9800},
+    {DType::q5_0, 0, 0, 0x1800},       {DType::q5_1, 0, 0, 0x1800},        {DType::q5_1, 2, 0, 0x9800},
+    {DType::q8_0, 0, 0, 0x1800},       {DType::q2_k, 80, 0, 0x1800},       {DType::q2_k, 82, 0, 0x1800},
+    {DType::q3_k, 108, 0, 0x1800},     {DType::q4_k, 0, 0, 0x1800},        {DType::q4_k, 2, 0, 0x1800},
+    {DType::q5_k, 0, 0, 0x1800},       {DType::q5_k, 2, 0, 0x1800},        {DType::q6_k, 208, 0, 0x1800},
+    {DType::iq4_nl, 0, 0, 0x1800},     {DType::iq4_xs, 0, 0, 0x1800},      {DType::mxfp4, 0, 0xFF00, 0x0077},
+    {DType::f16, 0, 0x83FF, 0x2000},   {DType::f32, 2, 0x807F, 0x3C00},    {DType::bf16, 0, 0x807F, 0x3C00},
+    {DType::int4_32, 0, 0, 0x1800},    {DType::int4_64, 0, 0, 0x1800},     {DType::int4_128, 0, 0, 0x1800},
+    {DType::f8_e4m3_32, 2, 0, 0x3B00}, {DType::f8_e4m3_128, 2, 0, 0x3B00}, {DType::nf4, 2, 0, 0x3B00},
 };
 
 bool is_scaled_f8(DType dtype) { return dtype == DType::f8_e4m3_32 || dtype == DType::f8_e4m3_128; }

@@ -11,7 +11,11 @@
 namespace mixtura::cli {
 
 struct KernelBenchOptions {
-    std::vector<DType> formats{DType::q4_k, DType::q4_0, DType::q8_0, DType::q6_k, DType::bf16, DType::f16, DType::f32};
+    std::vector<DType> formats{DType::q4_k,     DType::q4_0,   DType::q8_0,       DType::q6_k,        DType::q5_k,
+                               DType::q2_k,     DType::q3_k,   DType::q4_1,       DType::q5_0,        DType::q5_1,
+                               DType::iq4_nl,   DType::iq4_xs, DType::mxfp4,      DType::int4_32,     DType::int4_64,
+                               DType::int4_128, DType::nf4,    DType::f8_e4m3_32, DType::f8_e4m3_128, DType::bf16,
+                               DType::f16,      DType::f32};  // every one that experts can have
     std::vector<std::int64_t> tokens_per_expert{1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 128};
     std::uint64_t megabytes = 768;  // of weights to go through, so that they come from memory and not from a cache
     int thread_count = 0;

@@ -31,8 +31,11 @@ struct WeightMix {
 
 // "keep"; "mixed" (experts q4_k but their up-projections q8_0, all else q6_k); an element type for all roles, as in
 // "q8_0"; or rules between commas, as in "mixed,head=q8_0" or "experts=q4_0,attention=keep".  Element types: f16, bf16,
-// q4_0, q4_1, q5_0, q5_1, q8_0, q4_k, q6_k, mxfp4.  Where a matrix' columns are no multiple of 256, q4_k becomes q5_0
-// and q6_k becomes q8_0; where they are no multiple of 32, or the file's type has no more bits than that, it stays.
+// q4_0, q4_1, q5_0, q5_1, q8_0, q4_k, q5_k, q6_k, iq4_nl, mxfp4, and the forms that AWQ, GPTQ, bitsandbytes and FP8
+// checkpoints take in memory: int4_32, int4_64, int4_128, nf4, f8_e4m3_32, f8_e4m3_128 (4-bit codes with a scale and a
+// zero point, or quantiles, or 8-bit floats, each by so many elements).  Where a matrix' columns are no multiple of 256,
+// q4_k becomes q5_0, q5_k q5_1 and q6_k q8_0; no multiple of 128 or 64, the form with the next smaller blocks is taken,
+// and q5_0 for nf4; where they are no multiple of 32, or the file's type has no more bits than that, it stays.
 // INVALID_ARGUMENT, naming what was not understood.  Threads: any-thread.
 Result<WeightMix> parse_weight_mix(std::string_view text) noexcept;
 

@@ -21,7 +21,9 @@ constexpr std::string_view kRoles[] = {"all", "experts", "experts.gate", "expert
 constexpr std::string_view kRoleList =
     "all, experts, shared, ffn, attention, head, or one of their matrices as in "
     "experts.up";
-constexpr std::string_view kDTypeList = "keep, f16, bf16, q4_0, q4_1, q5_0, q5_1, q8_0, q4_k, q6_k or mxfp4";
+constexpr std::string_view kDTypeList =
+    "keep, f16, bf16, q4_0, q4_1, q5_0, q5_1, q8_0, q4_k, q5_k, q6_k, iq4_nl, mxfp4, int4_32, int4_64, int4_128, nf4, "
+    "f8_e4m3_32 or f8_e4m3_128";
 
 bool is_target(DType dtype) noexcept {
     return dtype != DType::f32 && encoder(dtype) != nullptr && panel_kind(dtype) != PanelKind::file_rows;

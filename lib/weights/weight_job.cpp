@@ -137,13 +137,24 @@ JobKey key_of(const WeightBinding& binding) {
             binding.form,       binding.wanted,       binding.added};
 }
 
+// What a matrix gets whose columns the wanted blocks do not divide; a form that follows itself stands above it.
+constexpr std::pair<DType, DType> kSmallerBlocks[] = {{DType::q4_k, DType::q5_0},
+                                                      {DType::q5_k, DType::q5_1},
+                                                      {DType::q6_k, DType::q8_0},
+                                                      {DType::int4_128, DType::int4_64},
+                                                      {DType::int4_64, DType::int4_32},
+                                                      {DType::nf4, DType::q5_0},
+                                                      {DType::f8_e4m3_128, DType::f8_e4m3_32}};
+
 }  // namespace
 
 DType settled_target(DType wanted, DType file, std::int64_t columns) noexcept {
     if (file != DType::f32 && file != DType::f16 && file != DType::bf16) return file;
-    if (wanted == DType::q4_k && columns % kUnitColumnsMax != 0) wanted = DType::q5_0;
-    if (wanted == DType::q6_k && columns % kUnitColumnsMax != 0) wanted = DType::q8_0;
-    const bool fits = wanted != DType::unknown && columns % dtype_info(wanted).block_elements == 0;
+    const auto fits_columns = [columns](DType dtype) { return columns % dtype_info(dtype).block_elements == 0; };
+    for (const auto& [larger, smaller] : kSmallerBlocks) {
+        if (wanted == larger && !fits_columns(wanted)) wanted = smaller;
+    }
+    const bool fits = wanted != DType::unknown && fits_columns(wanted);
     return fits && element_bits(wanted) < element_bits(file) ? wanted : file;
 }
 

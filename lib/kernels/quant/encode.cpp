@@ -5,8 +5,9 @@
 namespace mixtura {
 
 EncodeBlocks encoder(DType dtype) noexcept {
-    for (const auto family : {detail::plain_encoder, detail::legacy_encoder, detail::q4_k_encoder, detail::q6_k_encoder,
-                              detail::ternary_encoder, detail::fp4_encoder}) {
+    for (const auto family :
+         {detail::plain_encoder, detail::legacy_encoder, detail::q45_k_encoder, detail::q6_k_encoder,
+          detail::ternary_encoder, detail::fp4_encoder, detail::scaled_encoder}) {
         if (const EncodeBlocks found = family(dtype)) return found;
     }
     return nullptr;

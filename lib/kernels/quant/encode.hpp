@@ -6,8 +6,10 @@
 // q4_0, q4_1, q5_0, q5_1, q8_0, tq1_0, tq2_0, mxfp4: the bytes of the owner's reference (gguf 0.19) wherever it defines
 // them; but in mxfp4 a block whose largest magnitude lies just below a power of two can differ (fp4.cpp says why).
 //
-// q4_k, q6_k: least-squares search; on gaussian data the relative error √(Σ(x - y)² / Σx²) is at most kQ4KGaussianError
-// and kQ6KGaussianError.
+// q4_k, q5_k, q6_k, iq4_nl: least-squares search; on gaussian data the relative error √(Σ(x - y)² / Σx²) of q4_k and
+// q6_k is at most kQ4KGaussianError and kQ6KGaussianError.
+//
+// f8_e4m3_32, f8_e4m3_128, int4_32, int4_64, int4_128, nf4: plain rounding with the scale that the block's extremes need.
 //
 // The block formats hold no infinity or NaN: a NaN encodes as 0, values beyond the format's reach as its largest, so
 // that whatever goes in, finite numbers come out of the decoder.

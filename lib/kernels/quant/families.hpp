@@ -18,10 +18,11 @@ DecodeBlocks scaled_decoder(DType dtype) noexcept;   // f8_e4m3_32 to nf4
 
 EncodeBlocks plain_encoder(DType dtype) noexcept;   // f32, f16, bf16
 EncodeBlocks legacy_encoder(DType dtype) noexcept;  // q4_0 to q8_0
-EncodeBlocks q4_k_encoder(DType dtype) noexcept;
+EncodeBlocks q45_k_encoder(DType dtype) noexcept;  // q4_k, q5_k
 EncodeBlocks q6_k_encoder(DType dtype) noexcept;
 EncodeBlocks ternary_encoder(DType dtype) noexcept;  // tq1_0, tq2_0
 EncodeBlocks fp4_encoder(DType dtype) noexcept;      // mxfp4
+EncodeBlocks scaled_encoder(DType dtype) noexcept;   // f8_e4m3_32 to nf4, iq4_nl
 
 // A function on one block as a function on a run of them.
 template <class Block, void (*kDecode)(const Block&, float*) noexcept>

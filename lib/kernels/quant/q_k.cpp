@@ -1,6 +1,5 @@
 // Decoding of GGUF's "k" formats: super-blocks of 256 elements whose sub-blocks of 16 or 32 have scales (and minimums)
-// that are themselves quantised.  q4_k_encode.cpp and q6_k_encode.cpp
-// encode two of them.
+// that are themselves quantised.  q45_k_encode.cpp and q6_k_encode.cpp encode three of them.
 // Source: the GGUF specification; the order of float operations is that of gguf 0.19.
 #include "kernels/quant/blocks.hpp"
 #include "kernels/quant/families.hpp"

@@ -19,8 +19,10 @@ using namespace mixtura;
 
 namespace {
 
-constexpr DType kBlockFormats[] = {DType::q4_0,  DType::q4_1,  DType::q5_0,  DType::q5_1, DType::q8_0,
-                                   DType::tq1_0, DType::tq2_0, DType::mxfp4, DType::q4_k, DType::q6_k};
+constexpr DType kBlockFormats[] = {
+    DType::q4_0,    DType::q4_1,    DType::q5_0,     DType::q5_1,       DType::q8_0,        DType::tq1_0,
+    DType::tq2_0,   DType::mxfp4,   DType::q4_k,     DType::q5_k,       DType::q6_k,        DType::iq4_nl,
+    DType::int4_32, DType::int4_64, DType::int4_128, DType::f8_e4m3_32, DType::f8_e4m3_128, DType::nf4};
 
 std::vector<std::byte> encoded(DType dtype, std::span<const float> values) {
     const DTypeInfo& info = dtype_info(dtype);
@@ -133,6 +135,46 @@ TEST_CASE("q4_k and q6_k err less than the published encoders", "[kernels][short
     const std::vector<float>& gauss = cases[0].values;
     CHECK(relative_error(gauss, there_and_back(DType::q4_k, gauss)) <= kQ4KGaussianError);
     CHECK(relative_error(gauss, there_and_back(DType::q6_k, gauss)) <= kQ6KGaussianError);
+}
+
+TEST_CASE("finer formats err less than coarser ones", "[kernels][short]") {
+    const std::vector<float> values = gaussian(1024 * 256, 1);
+    const auto error_of = [&](DType dtype) { return relative_error(values, there_and_back(dtype, values)); };
+    CHECK(error_of(DType::q5_k) < error_of(DType::q5_1));
+    CHECK(error_of(DType::q5_k) < 0.55 * error_of(DType::q4_k));
+    CHECK(error_of(DType::iq4_nl) < error_of(DType::q4_0));
+    CHECK(error_of(DType::int4_32) < error_of(DType::int4_64));
+    CHECK(error_of(DType::int4_64) < error_of(DType::int4_128));
+    CHECK(error_of(DType::nf4) < error_of(DType::int4_128));
+}
+
+TEST_CASE("the forms of AWQ, GPTQ, bitsandbytes and FP8 give every number its nearest code", "[kernels][short]") {
+    const std::vector<float> values = gaussian(256 * 256, 6);
+    const auto extremes_of = [&](std::size_t i, std::size_t block) {
+        const auto begin = values.begin() + static_cast<std::ptrdiff_t>(i / block * block);
+        const auto [low, high] = std::minmax_element(begin, begin + static_cast<std::ptrdiff_t>(block));
+        return std::pair(std::min(*low, 0.0F), std::max(*high, 0.0F));
+    };
+    for (const DType dtype :
+         {DType::int4_32, DType::int4_64, DType::int4_128, DType::f8_e4m3_32, DType::f8_e4m3_128, DType::nf4}) {
+        INFO(dtype_name(dtype));
+        const auto block = static_cast<std::size_t>(dtype_info(dtype).block_elements);
+        const std::vector<float> back = there_and_back(dtype, values);
+        std::size_t worse = 0;
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            const auto [low, high] = extremes_of(i, block);
+            const float largest = std::max(-low, high);
+            // Half of what lies between neighbours; 0.1 % for scales that were rounded to f16.  At the ends a zero
+            // point that is rounded takes up to half a step more.
+            float bound = 0.5005F * (high - low) / 15.0F;
+            if (values[i] <= low + (high - low) / 15.0F || values[i] >= high - (high - low) / 15.0F) bound *= 2.0F;
+            if (dtype == DType::nf4) bound = 0.1519F * largest;  // (1 - 0.6962) / 2, the widest
+            if (dtype == DType::f8_e4m3_32 || dtype == DType::f8_e4m3_128)
+                bound = std::max(std::fabs(values[i]) / 16.0F, largest / 448.0F * 0x1p-10F) * 1.0001F;
+            if (!(std::fabs(back[i] - values[i]) <= bound)) ++worse;
+        }
+        CHECK(worse == 0);
+    }
 }
 
 TEST_CASE("blocks of one value keep it", "[kernels][short]") {
