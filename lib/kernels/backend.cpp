@@ -9,6 +9,8 @@
 #include "kernels/ref/ref.hpp"
 #if defined(__x86_64__)
 #include "kernels/x86/x86.hpp"
+#elif defined(__aarch64__)
+#include "kernels/arm/arm.hpp"
 #endif
 
 namespace mixtura {
@@ -55,6 +57,21 @@ KernelTable avx512_vnni_table() noexcept {
     avx512::fill_integer_products_vnni(table);
     return table;
 }
+#elif defined(__aarch64__)
+KernelTable neon_table() noexcept {
+    KernelTable table = reference_table();
+    neon::fill_rows(table);
+    neon::fill_attention(table);
+    neon::fill_recurrent(table);
+    neon::fill_plain_products(table);
+    return table;
+}
+
+KernelTable neon_dotprod_table() noexcept {
+    KernelTable table = neon_table();
+    neon::fill_integer_products_dot(table);
+    return table;
+}
 #endif
 
 struct Entry {
@@ -76,6 +93,11 @@ const auto& entries() noexcept {
          [](const CpuFeatures& cpu) { return cpu.avx2 && cpu.avx512; }, avx512_table()},
         {"avx512_vnni", "16 lanes, integer products by vpdpbusd", "AVX-512 F, BW, DQ, VL and VNNI",
          [](const CpuFeatures& cpu) { return cpu.avx2 && cpu.avx512 && cpu.avx512_vnni; }, avx512_vnni_table()},
+#elif defined(__aarch64__)
+        {"neon", "16 lanes in four registers, integer products as ref", "NEON", [](const CpuFeatures&) { return true; },
+         neon_table()},
+        {"neon_dotprod", "as neon, integer products by sdot", "NEON with dot products (Armv8.2)",
+         [](const CpuFeatures& cpu) { return cpu.neon_dotprod; }, neon_dotprod_table()},
 #endif
     };
     return kEntries;

@@ -4,6 +4,8 @@
 
 #if defined(__x86_64__)
 #include "kernels/x86/x86.hpp"
+#elif defined(__aarch64__)
+#include "kernels/arm/arm.hpp"
 #endif
 
 namespace mixtura {
@@ -49,6 +51,9 @@ PeakLoops peak_loops([[maybe_unused]] const CpuFeatures& features) noexcept {
     if (features.avx2 && features.avx_vnni) avx_vnni::fill_peak_loops(loops);
     if (features.avx2 && features.avx512) avx512::fill_peak_loops(loops);
     if (features.avx2 && features.avx512_vnni) avx512::fill_peak_loops_vnni(loops);
+#elif defined(__aarch64__)
+    neon::fill_peak_loops(loops);
+    if (features.neon_dotprod) neon::fill_peak_loops_dot(loops);
 #endif
     return loops;
 }

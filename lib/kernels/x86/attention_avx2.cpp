@@ -9,11 +9,11 @@
 namespace mixtura::avx2 {
 namespace {
 
-#include "kernels/x86/math_body.hpp"
+#include "kernels/lanes/math_body.hpp"
 //
-#include "kernels/x86/attention_dots_body.hpp"
+#include "kernels/lanes/attention_dots_body.hpp"
 //
-#include "kernels/x86/attention_body.hpp"
+#include "kernels/lanes/attention_body.hpp"
 
 }  // namespace
 

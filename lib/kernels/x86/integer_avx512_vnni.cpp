@@ -5,7 +5,7 @@
 // of it) go to port 5 beside it.  Twelve tokens are 12 accumulators, 8 registers of unpacked weights and the scales: 32
 // in all. Measured on a 2.7 GHz Xeon, two threads: see tests/bench/RESULTS.md.
 #include "kernels/x86/isa.hpp"
-#include "kernels/x86/tiles.hpp"
+#include "kernels/lanes/tiles.hpp"
 #include "kernels/x86/x86.hpp"
 
 #define MIXTURA_TILE MIXTURA_TARGET_AVX512_VNNI MIXTURA_ALWAYS_INLINE

@@ -94,6 +94,8 @@ MIXTURA_LANES Lanes times_power_of_two(Lanes p, Lanes shifted, float round) {
     return {times_power_of_two_8(p.low, shifted.low, round), times_power_of_two_8(p.high, shifted.high, round)};
 }
 
+MIXTURA_LANES float square_root(float x) { return _mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss(x))); }
+
 // The tree 8-4-2-1 of reduce.hpp.
 MIXTURA_LANES float tree_sum(Lanes a) {
     const __m256 eight = _mm256_add_ps(a.low, a.high);

@@ -52,6 +52,8 @@ MIXTURA_LANES Lanes times_power_of_two(Lanes p, Lanes shifted, float round) {
     return _mm512_scalef_ps(p, _mm512_sub_ps(shifted, _mm512_set1_ps(round)));
 }
 
+MIXTURA_LANES float square_root(float x) { return _mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss(x))); }
+
 // The tree 8-4-2-1 of reduce.hpp.
 MIXTURA_LANES float tree_sum(Lanes a) {
     const __m256 eight = _mm256_add_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1));

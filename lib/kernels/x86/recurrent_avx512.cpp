@@ -7,7 +7,7 @@
 namespace mixtura::avx512 {
 namespace {
 
-#include "kernels/x86/recurrent_body.hpp"
+#include "kernels/lanes/recurrent_body.hpp"
 
 }  // namespace
 

@@ -11,9 +11,9 @@
 namespace mixtura::avx512 {
 namespace {
 
-#include "kernels/x86/math_body.hpp"
+#include "kernels/lanes/math_body.hpp"
 //
-#include "kernels/x86/rows_body.hpp"
+#include "kernels/lanes/rows_body.hpp"
 
 }  // namespace
 

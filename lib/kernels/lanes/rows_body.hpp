@@ -44,7 +44,7 @@ MIXTURA_BODY_INLINE float max_row(const float* x, std::int64_t count) {
     return largest_lane(largest) + 0.0F;
 }
 
-MIXTURA_BODY_INLINE float inverse_root(float x) { return 1.0F / _mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss(x))); }
+MIXTURA_BODY_INLINE float inverse_root(float x) { return 1.0F / square_root(x); }
 
 MIXTURA_BODY void quantise_row(const float* x, std::int64_t columns, ActivationBlock* blocks) noexcept {
     for (std::int64_t b = 0; b < columns / 32; ++b) {

@@ -59,8 +59,7 @@ MIXTURA_BODY_INLINE void add_columns(const std::byte* column, std::int64_t panel
     constexpr int kStep = kIsScaled<kDType> ? 4 : 1;  // columns to a prefetch: a cache line of codes
     for (std::int64_t k = first; k < last; k += kStep, column += kStep * column_bytes<kDType>()) {
         MIXTURA_UNROLL
-        for (int p = 0; p < kPanels; ++p)
-            _mm_prefetch(reinterpret_cast<const char*>(column) + p * panel_bytes + kPrefetchBytes, _MM_HINT_T0);
+        for (int p = 0; p < kPanels; ++p) __builtin_prefetch(column + p * panel_bytes + kPrefetchBytes);
         add_column<kDType, 0>(column, panel_bytes, scales, x, k, f);
         if constexpr (kStep == 4) {
             add_column<kDType, 1>(column, panel_bytes, scales, x, k + 1, f);

@@ -1,4 +1,4 @@
-// Inside x86/ only: what the integer tiles of all instruction sets share: facts of a format as constants, and the
+// Inside x86/ and arm/ only: what the integer tiles of all instruction sets share: facts of a format as constants, and the
 // cutting of tokens into tiles.
 #pragma once
 
