@@ -94,9 +94,9 @@ const auto& entries() noexcept {
         {"avx512_vnni", "16 lanes, integer products by vpdpbusd", "AVX-512 F, BW, DQ, VL and VNNI",
          [](const CpuFeatures& cpu) { return cpu.avx2 && cpu.avx512 && cpu.avx512_vnni; }, avx512_vnni_table()},
 #elif defined(__aarch64__)
-        {"neon", "16 lanes in four registers, integer products as ref", "NEON", [](const CpuFeatures&) { return true; },
+        {"neon", "16 lanes in four registers, integer products as ref", "", [](const CpuFeatures&) { return true; },
          neon_table()},
-        {"neon_dotprod", "as neon, integer products by sdot", "NEON with dot products (Armv8.2)",
+        {"neon_dotprod", "as neon, integer products by sdot", "the dot products of Armv8.2",
          [](const CpuFeatures& cpu) { return cpu.neon_dotprod; }, neon_dotprod_table()},
 #endif
     };

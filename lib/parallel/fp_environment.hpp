@@ -14,10 +14,7 @@ namespace mixtura {
 
 class FpEnvironment {
   public:
-    FpEnvironment() noexcept {
-        read(saved_);
-        write(kDefined);
-    }
+    FpEnvironment() noexcept : saved_(read()) { define(); }
     ~FpEnvironment() { write(saved_); }
     FpEnvironment(const FpEnvironment&) = delete;
     FpEnvironment& operator=(const FpEnvironment&) = delete;
@@ -25,21 +22,33 @@ class FpEnvironment {
   private:
 #if defined(__x86_64__)
     // MXCSR: bits 7-12 mask the six exceptions, rounding (13-14) nearest, no flush-to-zero (15), no denormals-are-zero
-    // (6).
-    using Word = std::uint32_t;
-    static constexpr Word kDefined = 0x1F80;
-    static void read(Word& word) noexcept { __asm__ volatile("stmxcsr %0" : "=m"(word) : : "memory"); }
-    static void write(const Word& word) noexcept { __asm__ volatile("ldmxcsr %0" : : "m"(word) : "memory"); }
+    // (6); the flags are bits 0-5.
+    using State = std::uint32_t;
+    static State read() noexcept {
+        State state;
+        __asm__ volatile("stmxcsr %0" : "=m"(state) : : "memory");
+        return state;
+    }
+    static void write(const State& state) noexcept { __asm__ volatile("ldmxcsr %0" : : "m"(state) : "memory"); }
+    static void define() noexcept { write(0x1F80); }
 #elif defined(__aarch64__)
-    // FPCR: rounding (22-23) nearest, no flush-to-zero (24, and 19 for f16), traps off; the flags live in FPSR.
-    using Word = std::uint64_t;
-    static constexpr Word kDefined = 0;
-    static void read(Word& word) noexcept { __asm__ volatile("mrs %0, fpcr" : "=r"(word) : : "memory"); }
-    static void write(const Word& word) noexcept { __asm__ volatile("msr fpcr, %0" : : "r"(word) : "memory"); }
+    // FPCR: rounding (22-23) nearest, no flush-to-zero (24, and 19 for f16), traps off.  The flags live in FPSR.
+    struct State {
+        std::uint64_t control, status;
+    };
+    static State read() noexcept {
+        State state;
+        __asm__ volatile("mrs %0, fpcr\n\tmrs %1, fpsr" : "=r"(state.control), "=r"(state.status) : : "memory");
+        return state;
+    }
+    static void write(const State& state) noexcept {
+        __asm__ volatile("msr fpcr, %0\n\tmsr fpsr, %1" : : "r"(state.control), "r"(state.status) : "memory");
+    }
+    static void define() noexcept { __asm__ volatile("msr fpcr, xzr" : : : "memory"); }
 #else
 #error "mixtura has no floating-point guard for this processor: add its control register here"
 #endif
-    Word saved_ = 0;
+    State saved_;
 };
 
 }  // namespace mixtura

@@ -64,6 +64,18 @@ TEST_CASE("exceptions raised under the guard leave no trace in the host's flags"
     CHECK(fetestexcept(FE_ALL_EXCEPT) == 0);
 }
 
+TEST_CASE("exceptions the host had raised are still raised behind the guard", "[parallel][short]") {
+    feclearexcept(FE_ALL_EXCEPT);
+    quotient(1.0F, 0.0F);
+    {
+        const FpEnvironment guard;
+        quotient(1.0F, 3.0F);
+    }
+    const int raised = fetestexcept(FE_ALL_EXCEPT);
+    feclearexcept(FE_ALL_EXCEPT);
+    CHECK(raised == FE_DIVBYZERO);
+}
+
 TEST_CASE("tasks compute in the defined environment whoever made the pool", "[parallel][short]") {
     for (const test::FpMode mode : test::kFpModes) {
         const test::HostFpMode host(mode);
