@@ -27,6 +27,7 @@ int32_t mixtura_feature(int32_t feature) noexcept {
         case MIXTURA_FEATURE_AVX2: return backend("avx2");
         case MIXTURA_FEATURE_AVX_VNNI: return backend("avx_vnni");
         case MIXTURA_FEATURE_AVX512_VNNI: return backend("avx512_vnni");
+        case MIXTURA_FEATURE_AMX: return backend("amx_int8");
         default: return 0;  // not built in, or not known
     }
 }

@@ -46,7 +46,8 @@ Result<std::string> health_line(const HealthCheck& check) noexcept;
 HealthVerdict worst_verdict(std::span<const HealthCheck> checks) noexcept;
 
 // Known answers: a small mixture (Router and ExpertPool) in every weight format that has a kernel, and attention over
-// every cache format, on every instruction set that this processor has (up to MIXTURA_FORCE_ISA, where that is set).
+// every cache format, on every instruction set that this processor has (up to MIXTURA_FORCE_ISA, where that is set;
+// amx_int8 only where it is set to that).
 // Each has to give the bits that are written down in the library.  INTERNAL names the back-end, the case and the first
 // wrong number; INVALID_ARGUMENT and NO_BACKEND for a MIXTURA_FORCE_ISA that cannot be; OUT_OF_HOST_MEMORY.  Reads and
 // writes no file and starts no thread.  Threads: any-thread.   Blocks: no; a quarter of a second.   Allocates: 4 MiB.

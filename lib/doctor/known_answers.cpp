@@ -77,8 +77,9 @@ Result<std::vector<Backend>> testable_backends(std::optional<std::string_view> f
     MIXTURA_ASSIGN_OR_RETURN(const Backend* const chosen, choose_backend(forced, cpu_features()));
     std::vector<Backend> testable;
     for (const Backend& backend : backends()) {
-        if (backend.is_supported) testable.push_back(backend);
-        if (forced && backend.name == chosen->name) break;
+        const bool is_chosen = forced && backend.name == chosen->name;
+        if (backend.is_supported && (backend.is_chosen_unasked || is_chosen)) testable.push_back(backend);
+        if (is_chosen) break;
     }
     return testable;
 }

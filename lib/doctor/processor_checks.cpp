@@ -65,7 +65,7 @@ HealthCheck check_processor(const Surroundings& here) {
 
 HealthCheck check_instruction_sets(const Surroundings& here) {
     HealthCheck check{.name = "instruction_sets"};
-    const auto can_run = [&](const Backend& backend) { return choose_backend(backend.name, here.features).is_ok(); };
+    const auto can_run = [&](const Backend& backend) { return is_granted(backend, here.features); };
     const std::string usable = names_of(can_run);
     const auto chosen = choose_backend(here.forced_isa, here.features);
     if (!chosen) {

@@ -57,6 +57,12 @@ KernelTable avx512_vnni_table() noexcept {
     avx512::fill_integer_products_vnni(table);
     return table;
 }
+
+KernelTable amx_int8_table() noexcept {
+    KernelTable table = avx512_vnni_table();
+    amx::fill_integer_products(table);
+    return table;
+}
 #elif defined(__aarch64__)
 KernelTable neon_table() noexcept {
     KernelTable table = reference_table();
@@ -78,6 +84,8 @@ struct Entry {
     std::string_view name, description, required_isa;
     bool (*is_supported)(const CpuFeatures&);
     KernelTable table;
+    bool is_chosen_unasked = true;
+    bool (*works)() noexcept = nullptr;  // asked before it is chosen; nullptr: it does wherever it is supported
 };
 
 // Constant once made; made on first use, since tables are copies of lower tables.
@@ -93,6 +101,12 @@ const auto& entries() noexcept {
          [](const CpuFeatures& cpu) { return cpu.avx2 && cpu.avx512; }, avx512_table()},
         {"avx512_vnni", "16 lanes, integer products by vpdpbusd", "AVX-512 F, BW, DQ, VL and VNNI",
          [](const CpuFeatures& cpu) { return cpu.avx2 && cpu.avx512 && cpu.avx512_vnni; }, avx512_vnni_table()},
+        {"amx_int8", "as avx512_vnni, integer products of many tokens by tdpbsud",
+         "AMX-TILE, AMX-INT8, and AVX-512 F, BW, DQ, VL and VNNI",
+         [](const CpuFeatures& cpu) {
+             return cpu.avx2 && cpu.avx512 && cpu.avx512_vnni && cpu.amx_tile && cpu.amx_int8;
+         },
+         amx_int8_table(), false, amx::tiles_work},
 #elif defined(__aarch64__)
         {"neon", "16 lanes in four registers, integer products as ref", "", [](const CpuFeatures&) { return true; },
          neon_table()},
@@ -112,12 +126,20 @@ std::span<const Backend> backends() noexcept {
         const CpuFeatures features = cpu_features();
         for (std::size_t i = 0; i < kCount; ++i) {
             const Entry& entry = entries()[i];
-            all[i] = {entry.name,  entry.description, entry.required_isa, true, entry.is_supported(features),
-                      &entry.table};
+            all[i] = {.name = entry.name,
+                      .description = entry.description,
+                      .required_isa = entry.required_isa,
+                      .is_supported = entry.is_supported(features),
+                      .is_chosen_unasked = entry.is_chosen_unasked,
+                      .table = &entry.table};
         }
         return all;
     }();
     return list;
+}
+
+bool is_granted(const Backend& backend, const CpuFeatures& features) noexcept {
+    return entries()[&backend - backends().data()].is_supported(features);
 }
 
 Result<const Backend*> choose_backend(std::optional<std::string_view> forced, const CpuFeatures& features) {
@@ -136,10 +158,15 @@ Result<const Backend*> choose_backend(std::optional<std::string_view> forced, co
             return error(StatusCode::no_backend, "instruction set ", quoted(*forced), " needs ",
                          all[chosen].required_isa, ", which this machine lacks");
         }
+        if (entries()[chosen].works != nullptr && !entries()[chosen].works()) {
+            return error(StatusCode::no_backend, "instruction set ", quoted(*forced),
+                         " is not usable: the kernel refuses its registers to this process, or its products differ "
+                         "from those of ", all[chosen - 1].name);
+        }
         return &all[chosen];
     }
     for (std::size_t i = 0; i < all.size(); ++i) {
-        if (entries()[i].is_supported(features)) chosen = i;
+        if (entries()[i].is_chosen_unasked && entries()[i].is_supported(features)) chosen = i;
     }
     return &all[chosen];
 }

@@ -19,14 +19,18 @@ struct Backend {
     std::string_view required_isa;  // "" for none beyond the baseline
     bool is_deterministic = true;   // same bits as every other deterministic back-end
     bool is_supported = false;      // processor and kernel grant it here
+    bool is_chosen_unasked = true;  // false: only a wish chooses it, for no processor at hand could run it yet
     const KernelTable* table = nullptr;
 };
 
 // All of this build, narrowest first; the reference is always there and always supported.  Threads: any-thread.
 std::span<const Backend> backends() noexcept;
 
+// Whether a machine of these features has what one of backends() requires.
+bool is_granted(const Backend& backend, const CpuFeatures& features) noexcept;
+
 // The widest that `features` grant, or the one named by `forced` ("scalar" is another name of "ref"): INVALID_ARGUMENT
-// for a name that is no back-end, NO_BACKEND for one above what the machine has.
+// for a name that is no back-end, NO_BACKEND for one above what the machine has, or whose results are wrong here.
 Result<const Backend*> choose_backend(std::optional<std::string_view> forced, const CpuFeatures& features);
 
 // The same with this machine's features and MIXTURA_FORCE_ISA.

@@ -180,7 +180,7 @@ Status choose_experts(ParallelFor& threads, const RouterPolicy& policy, std::int
                       std::span<const std::uint8_t> padding_mask, RoutePlan& plan) {
     const KernelTable* widest = nullptr;
     for (const Backend& backend : backends()) {
-        if (backend.is_supported && backend.is_deterministic) widest = backend.table;
+        if (backend.is_supported && backend.is_deterministic && backend.is_chosen_unasked) widest = backend.table;
     }
     return choose_experts(*widest, threads, policy, expert_count, selection_bias, logits, tokens, padding_mask, plan);
 }

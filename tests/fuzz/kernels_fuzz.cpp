@@ -12,6 +12,7 @@
 #include "kernels/ref/ref.hpp"
 #include "kernels/unpack.hpp"
 #include "support/attention_scene.hpp"
+#include "support/product_tables.hpp"
 #include "support/tensors.hpp"
 
 namespace {
@@ -83,16 +84,15 @@ void check_product(KernelInput& in) {
     for (std::int64_t t = 0; t < tokens; ++t) std::copy_n(x.data() + t * columns, columns, values.data() + t * stride);
 
     SerialFor alone;
-    for (const Backend& backend : backends()) {
-        if (!backend.is_supported) continue;
+    for (const test::ProductTable& kernels : test::product_tables()) {
         std::vector<ActivationBlock> blocks(static_cast<std::size_t>(is_integer ? tokens * block_count : 0));
         if (is_integer) {
-            quantise_activations(*backend.table, alone, values.data(), stride, tokens, columns, blocks.data(),
+            quantise_activations(*kernels.table, alone, values.data(), stride, tokens, columns, blocks.data(),
                                  block_count);
         }
         Misplaced<float> y(static_cast<std::int64_t>(spread.size()), -77.0F, offset);
         for (std::int64_t t = 0; t < tokens; t += at_once) {
-            matmul(*backend.table, alone, {dtype, rows, columns, panels.data()},
+            matmul(*kernels.table, alone, {dtype, rows, columns, panels.data()},
                    {.values = is_integer ? nullptr : values.data() + t * stride,
                     .values_stride = stride,
                     .blocks = is_integer ? blocks.data() + t * block_count : nullptr,

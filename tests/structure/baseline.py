@@ -8,7 +8,8 @@ import subprocess
 import sys
 
 # AVX and later are VEX- or EVEX-encoded: their mnemonics begin with v, and they alone name ymm, zmm and mask registers.
-BEYOND = re.compile(r"\t(v[a-z0-9]+|[a-z0-9]+\s+.*%(?:ymm|zmm|k[0-7]))\b")
+# Those of AMX are tile..., tdp..., ldtilecfg and sttilecfg.
+BEYOND = re.compile(r"\t(v[a-z0-9]+|tile\w+|tdp\w+|[ls][dt]tilecfg|[a-z0-9]+\s+.*%(?:ymm|zmm|k[0-7]))\b")
 LEGAL = re.compile(r"\tver[rw]\b")
 # Scalar instructions that -march flags would let in; tzcnt is not among them: GCC writes it for bsf, which it is on old processors.
 SCALAR = re.compile(r"\t(andn|bextr|bls[irm]\w*|bzhi|mulx|pdep|pext|rorx|sarx|shlx|shrx|lzcnt|popcnt|crc32|movbe)\b")
@@ -30,7 +31,7 @@ def weak_symbols(archive):
 
 archive = sys.argv[1]
 weak = weak_symbols(archive)
-kernels = re.compile(r"^(?:(?:attention|integer|plain|recurrent|rows)_avx\w*|peak_loops_x86)\.cpp\.o$")  # the sources of lib/kernels/x86
+kernels = re.compile(r"^(?:(?:attention|integer|plain|recurrent|rows)_(?:avx|amx)\w*|peak_loops_x86)\.cpp\.o$")  # the sources of lib/kernels/x86
 problems, member, function, functions = [], "", "", 0
 for line in run("objdump", "-d", "--no-show-raw-insn", archive).splitlines():
     if found := re.match(r"^(\S+):\s+file format", line):

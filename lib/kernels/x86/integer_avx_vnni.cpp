@@ -5,6 +5,7 @@
 
 #define MIXTURA_BODY_TARGET MIXTURA_TARGET_AVX_VNNI
 #define MIXTURA_BODY_VNNI 1
+#define MIXTURA_BODY_DPBUSD _mm256_dpbusd_avx_epi32
 
 namespace mixtura::avx_vnni {
 namespace {

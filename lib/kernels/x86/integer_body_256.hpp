@@ -1,6 +1,7 @@
 // Products of integer formats on 256-bit registers: 8 rows x up to 4 tokens a tile, a panel's two halves one after the
-// other.  Included twice, for AVX2 and for AVX-VNNI, each in its namespace with MIXTURA_BODY_TARGET and
-// MIXTURA_BODY_VNNI defined; so this file has no include guard.
+// other.  Included for AVX2 and for AVX-VNNI, each in its namespace with MIXTURA_BODY_TARGET and MIXTURA_BODY_VNNI
+// defined; so this file has no include guard.  For AVX-VNNI MIXTURA_BODY_DPBUSD names the intrinsic, so that the tests
+// can build the same tiles with the vpdpbusd of AVX-512, which more processors have.
 //
 // Without vpdpbusd four products are vpmaddubsw (unsigned x signed to two 16-bit sums) and vpmaddwd by ones
 // (or by 2^kLift).  The
@@ -143,7 +144,7 @@ template <DType kDType, int kFirst, int kLast>
 MIXTURA_TILE __m256i dot(__m256i sum, const __m256i (&u)[8], const std::int8_t* activations) {
 #if MIXTURA_BODY_VNNI
     MIXTURA_UNROLL
-    for (int i = kFirst; i < kLast; ++i) sum = _mm256_dpbusd_avx_epi32(sum, u[i], four_of(activations + 4 * i));
+    for (int i = kFirst; i < kLast; ++i) sum = MIXTURA_BODY_DPBUSD(sum, u[i], four_of(activations + 4 * i));
 #else
     const __m256i lift =
         _mm256_set1_epi16(1 << (kSigned<kDType> ? 0 : kLift<kDType>));  // 2^kLift comes in here, past the 16-bit sums

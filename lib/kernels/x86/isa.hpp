@@ -21,6 +21,8 @@
 #define MIXTURA_TARGET_AVX512 __attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl")))
 #define MIXTURA_TARGET_AVX512_VNNI \
     __attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")))
+#define MIXTURA_TARGET_AMX \
+    __attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,amx-tile,amx-int8")))
 
 #define MIXTURA_ALWAYS_INLINE inline __attribute__((always_inline))
 

@@ -29,3 +29,12 @@ void fill_integer_products_vnni(KernelTable& table) noexcept;
 void fill_peak_loops(PeakLoops& loops) noexcept;
 void fill_peak_loops_vnni(PeakLoops& loops) noexcept;
 }  // namespace mixtura::avx512
+
+namespace mixtura::amx {
+void fill_integer_products(KernelTable& table) noexcept;  // over those of avx512, which they become where tiles fail
+void fill_integer_products_unchecked(KernelTable& table) noexcept;
+
+// Whether the kernel grants tiles to this process and, tried once for each format, they give the bits of AVX-512 VNNI.
+// The first call asks the kernel, which changes the process for good (amx_check.cpp).  Threads: any-thread.
+bool tiles_work() noexcept;
+}  // namespace mixtura::amx

@@ -8,6 +8,7 @@
 #include "kernels/ref/ref.hpp"
 #include "parallel/thread_pool.hpp"
 #include "support/fp_modes.hpp"
+#include "support/product_tables.hpp"
 #include "support/tensors.hpp"
 #include "support/weights.hpp"
 
@@ -60,12 +61,11 @@ void check_everywhere(const Product& p) {
     const std::vector<float> expected = oracle(p);
     const std::vector<std::byte> panels = packed(p);
     SerialFor alone;
-    for (const Backend& backend : backends()) {
-        if (!backend.is_supported) continue;
+    for (const test::ProductTable& kernels : test::product_tables()) {
         for (const std::int64_t at_once : {p.tokens, std::int64_t{1}, std::int64_t{7}}) {
-            const std::vector<float> y = multiply(p, panels, *backend.table, alone, at_once);
+            const std::vector<float> y = multiply(p, panels, *kernels.table, alone, at_once);
             const std::size_t at = test::first_difference(y, expected);
-            INFO(dtype_name(p.dtype) << " " << backend.name << " [" << p.rows << ", " << p.columns << "] x " << p.tokens
+            INFO(dtype_name(p.dtype) << " " << kernels.name << " [" << p.rows << ", " << p.columns << "] x " << p.tokens
                                      << " tokens, " << at_once << " at once, first difference at token "
                                      << at / static_cast<std::size_t>(p.rows) << " row "
                                      << at % static_cast<std::size_t>(p.rows));
