@@ -21,7 +21,7 @@ void multiply(const MixtureCall& call, const ExpertJob& job, const PackedMatrix&
               std::int64_t row_count, std::int64_t first_panel, std::int64_t last_panel, float* products,
               const float* bias) noexcept {
     const std::int64_t stride = (last_panel - first_panel) * kPanelRows;
-    const bool blocks = reads_blocks(weights.dtype);
+    const bool blocks = reads_blocks(weights);
     const void* x[kTokensPerCall];
     float* y[kTokensPerCall];
     for (std::int64_t i = 0; i < row_count; ++i) {
@@ -37,7 +37,7 @@ void multiply(const MixtureCall& call, const ExpertJob& job, const PackedMatrix&
 // Activates `width` columns from `first` on of each row and stores them in the form `down` reads.
 void finish(const MixtureCall& call, const ExpertJob& job, std::int64_t first_row, std::int64_t row_count,
             std::int64_t first, std::int64_t width, std::int64_t stride, Products& products) noexcept {
-    const bool blocks = reads_blocks(job.view->down.dtype);
+    const bool blocks = reads_blocks(job.view->down);
     for (std::int64_t i = 0; i < row_count; ++i) {
         float* up = products.up + i * stride;
         std::byte* row = job.hidden + (first_row + i) * job.row_bytes;

@@ -39,7 +39,7 @@ struct Forms {
 };
 
 bool reads_input_blocks(const ExpertView& view) noexcept {
-    return reads_blocks(view.up.dtype) || (view.gate.data != nullptr && reads_blocks(view.gate.dtype));
+    return reads_blocks(view.up) || (view.gate.data != nullptr && reads_blocks(view.gate));
 }
 
 // Lists the experts with tokens and cuts their panels into tasks.
@@ -51,7 +51,7 @@ void make_jobs(MixtureCall& call, const ScratchLayout& layout, std::byte* scratc
     std::int64_t panel_rows = 0;  // panels times rows: the work of list 1
     const auto add = [&](const ExpertView& view, std::int64_t first_slot, std::int64_t rows, bool is_shared) {
         const std::int64_t width = view.up.rows;
-        const std::int64_t row_bytes = hidden_row_bytes(width, reads_blocks(view.down.dtype));
+        const std::int64_t row_bytes = hidden_row_bytes(width, reads_blocks(view.down));
         std::byte* hidden =
             is_shared ? scratch + layout.shared
                       : scratch + layout.routed + first_slot * static_cast<std::int64_t>(hidden_row_bytes(width));
@@ -113,7 +113,7 @@ void prepare(const MixtureCall& call, const Forms& forms, std::int64_t first, st
     float logits[kTokensPerTask];
     float* y[kTokensPerTask];
     for (std::int64_t i = 0; i < last - first; ++i) {
-        x[i] = reads_blocks(gate.dtype) ? static_cast<const void*>(call.input_blocks + (first + i) * row_blocks)
+        x[i] = reads_blocks(gate) ? static_cast<const void*>(call.input_blocks + (first + i) * row_blocks)
                                         : call.input + (first + i) * h;
         y[i] = logits + i;
     }
@@ -150,7 +150,7 @@ void run_mixture(const KernelTable& kernels, ParallelFor& threads, const ExpertS
         .gate_up_tasks = 0};
     Forms forms;
     make_jobs(call, layout, base, threads.thread_count(), forms);
-    if (view.shared_gate.data != nullptr && reads_blocks(view.shared_gate.dtype)) forms.input_blocks = true;
+    if (view.shared_gate.data != nullptr && reads_blocks(view.shared_gate)) forms.input_blocks = true;
 
     // Small work stays on this thread.
     SerialFor alone;

@@ -26,6 +26,7 @@ struct PackedTensor {
     TensorInfo codes, scales;                        // nf4's scales are its absmax
     std::int64_t block_rows = 1, block_columns = 0;  // of the weight, that share a scale
     TensorInfo zeros, groups;                        // awq and gptq; the group of each input, which may be missing
+    bool is_ordered = false;                         // gptq: groups are no runs of inputs; `groups` alone tells
     int zero_offset = 0;                             // what is added to a stored zero point
     TensorInfo nested_scales, nested_map;            // nf4 whose scales are codes themselves
     std::int64_t nested_block = 0;

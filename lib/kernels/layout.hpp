@@ -65,7 +65,16 @@ struct PackedMatrix {
     const std::byte* data = nullptr;  // panel 0; nullptr: no matrix
     // One for each node of the machine, ascending, some perhaps without panels; empty: all panels lie together.
     std::span<const PanelPart> parts = {};
+    // [columns], a permutation: column k multiplies element order[k] of the activations (integer formats only, at most
+    // kOrderedColumnsMax columns); nullptr: element k.
+    const std::int32_t* order = nullptr;
 };
+
+// So that the blocks of one token, 128 KiB, go on a stack.
+inline constexpr std::int64_t kOrderedColumnsMax = 64 << 10;
+inline std::uint64_t order_bytes(const PackedMatrix& matrix) noexcept {
+    return matrix.order == nullptr ? 0 : static_cast<std::uint64_t>(matrix.columns) * sizeof(*matrix.order);
+}
 
 // Panels from one on that lie one behind another: up to `last_panel`, `offset_bytes` behind a matrix' first.
 struct PanelRun {

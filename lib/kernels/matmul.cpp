@@ -93,6 +93,35 @@ void multiply_panels(const KernelTable& kernels, const PackedMatrix& weights, st
     }
 }
 
+// Activations in the order of the columns, as blocks.  Every task gathers for itself what its panels read: beside their
+// products, hundreds a gathered element, that is little, and nobody else needs to know of the order.
+void multiply_ordered(const KernelTable& kernels, const PackedMatrix& weights, std::int64_t first_panel,
+                      std::int64_t last_panel, const void* const* x, float* const* y,
+                      std::int64_t token_count) noexcept {
+    ActivationBlock blocks[kOrderedColumnsMax / kBlockColumns];  // 128 KiB
+    PackedMatrix in_order = weights;
+    in_order.order = nullptr;
+    const std::int64_t row_blocks = weights.columns / kBlockColumns;
+    const std::int64_t at_once =
+        std::clamp<std::int64_t>(std::ssize(blocks) / std::max<std::int64_t>(row_blocks, 1), 1, kTokensPerCall);
+    const void* rows[kTokensPerCall];
+    for (std::int64_t first = 0; first < token_count; first += at_once) {
+        const std::int64_t count = std::min(at_once, token_count - first);
+        for (std::int64_t t = 0; t < count; ++t) {
+            const auto* values = static_cast<const float*>(x[first + t]);
+            ActivationBlock* row = blocks + t * row_blocks;
+            rows[t] = row;
+            float piece[kPieceColumns];
+            for (std::int64_t k = 0; k < weights.columns; k += kPieceColumns) {
+                const std::int64_t columns = std::min(kPieceColumns, weights.columns - k);
+                for (std::int64_t i = 0; i < columns; ++i) piece[i] = values[weights.order[k + i]];
+                kernels.quantise_row(piece, columns, row + k / kBlockColumns);
+            }
+        }
+        matmul_panels(kernels, in_order, first_panel, last_panel, rows, y + first, count);
+    }
+}
+
 }  // namespace
 
 void quantise_activations(const KernelTable& kernels, ParallelFor& threads, const float* values,
@@ -105,6 +134,8 @@ void quantise_activations(const KernelTable& kernels, ParallelFor& threads, cons
 
 void matmul_panels(const KernelTable& kernels, const PackedMatrix& weights, std::int64_t first_panel,
                    std::int64_t last_panel, const void* const* x, float* const* y, std::int64_t token_count) noexcept {
+    if (weights.order != nullptr)
+        return multiply_ordered(kernels, weights, first_panel, last_panel, x, y, token_count);
     const std::int64_t whole_last = std::min(last_panel, weights.rows / kPanelRows);
     if (first_panel < whole_last) multiply_panels(kernels, weights, first_panel, whole_last, x, y, token_count);
     if (whole_last == last_panel) return;
@@ -124,7 +155,7 @@ void matmul(const KernelTable& kernels, ParallelFor& threads, const PackedMatrix
             float* y, std::int64_t y_stride) noexcept {
     const std::int64_t panels = panel_count(weights.rows);
     if (panels == 0 || x.token_count <= 0) return;
-    const bool blocks = reads_blocks(weights.dtype);
+    const bool blocks = reads_blocks(weights);
     const std::int64_t thread_count = threads.thread_count();
     const std::int64_t bytes = std::max<std::int64_t>(panel_bytes(weights.dtype, weights.columns), 1);
     const std::int64_t fair = (panels + kTasksPerThread * thread_count - 1) / (kTasksPerThread * thread_count);

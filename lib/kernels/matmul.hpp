@@ -11,7 +11,7 @@
 
 namespace mixtura {
 
-// T rows of activations.  Plain and file_rows matrices read `values`, integer ones `blocks`; the other may be nullptr.
+// T rows of activations.  A matrix reads `blocks` or `values`, as reads_blocks() says; the other may be nullptr.
 struct MatmulInput {
     const float* values = nullptr;            // [T, K] f32
     std::int64_t values_stride = 0;           // floats from row to row, at least K
@@ -21,6 +21,10 @@ struct MatmulInput {
 };
 
 inline bool reads_blocks(DType dtype) noexcept { return panel_kind(dtype) == PanelKind::integer; }
+// A matrix whose columns have an order of their own reads `values` whatever its dtype: its blocks are its alone.
+inline bool reads_blocks(const PackedMatrix& weights) noexcept {
+    return weights.order == nullptr && reads_blocks(weights.dtype);
+}
 
 // blocks [T, K / 32] of values [T, K]; K % 32 == 0.
 void quantise_activations(const KernelTable& kernels, ParallelFor& threads, const float* values,

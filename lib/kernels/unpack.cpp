@@ -95,7 +95,9 @@ void unpack_integer(const IntegerFormat& format, const PackedMatrix& matrix, std
             const float minimum = group_minimum(format, unit.dmin, unit.minimums[group]);
             for (std::int64_t k = first; k < first + format.group_columns; ++k) {
                 const float value = scale * static_cast<float>(integer_value(format, unit.codes[k], unit.zero));
-                *out++ = format.has_minimum ? value - minimum : value;
+                const std::int64_t column = u * format.unit_columns + k;
+                out[matrix.order != nullptr ? matrix.order[column] : column] =
+                    format.has_minimum ? value - minimum : value;
             }
         }
     }

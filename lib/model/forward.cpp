@@ -210,7 +210,7 @@ void ForwardPass::linear(const Linear& weights, const float* x, std::int64_t row
     input.token_count = rows;
     input.values = x;
     input.values_stride = columns;
-    if (reads_blocks(weights.weight.dtype)) {
+    if (reads_blocks(weights.weight)) {
         input.blocks = scratch_.blocks;
         input.blocks_stride = columns / kBlockColumns;
         if (!blocks_are_ready)
@@ -264,7 +264,7 @@ void ForwardPass::dense_part(std::size_t l, std::int64_t rows, ParallelFor& thre
     clock_.lap(Op::norm);
     linear(weights.up, scratch_.normed, rows, scratch_.up, threads, false);
     if (layer.ffn.is_gated) {
-        linear(weights.gate, scratch_.normed, rows, scratch_.gate, threads, reads_blocks(weights.up.weight.dtype));
+        linear(weights.gate, scratch_.normed, rows, scratch_.gate, threads, reads_blocks(weights.up.weight));
         activate_gated(kernels, threads, layer.ffn.activation, {scratch_.gate, width}, {scratch_.up, width}, rows,
                        width, {scratch_.up, width});
     } else {

@@ -36,7 +36,7 @@ void multiply_heads(const KernelTable& kernels, ParallelFor& threads, const std:
             const float* from = x.data + (first + t) * x.row_stride + head * x.head_stride;
             inputs[t] = from;
             outputs[t] = y.data + (first + t) * y.row_stride + head * y.head_stride;
-            if (!reads_blocks(matrix.dtype)) continue;
+            if (!reads_blocks(matrix)) continue;
             ActivationBlock* own = blocks + t * (matrix.columns / kBlockColumns);
             kernels.quantise_row(from, matrix.columns, own);
             inputs[t] = own;
@@ -91,7 +91,7 @@ void ForwardPass::grouped_inputs(std::size_t l, const Step& step, ParallelFor& t
          {std::pair{&weights.query, scratch_.query}, {&weights.key, scratch_.key}, {&weights.value, scratch_.value}}) {
         if (!linear_weights->is_present()) continue;  // routed_queries was there
         linear(*linear_weights, scratch_.normed, rows, out, threads, is_quantised);
-        is_quantised = is_quantised || reads_blocks(linear_weights->weight.dtype);
+        is_quantised = is_quantised || reads_blocks(linear_weights->weight);
     }
     if (spec.has_output_gate)
         linear(weights.output_gate, scratch_.normed, rows, scratch_.latent, threads, is_quantised);
@@ -140,7 +140,7 @@ void ForwardPass::latent_inputs(std::size_t l, const Step& step, ParallelFor& th
     const std::int64_t row_width = latent.rank + latent.rope_width;
 
     linear(weights.row_down, scratch_.normed, rows, scratch_.key, threads, false);
-    const bool is_quantised = reads_blocks(weights.row_down.weight.dtype);
+    const bool is_quantised = reads_blocks(weights.row_down.weight);
     if (latent.query_rank > 0) {
         linear(weights.query_down, scratch_.normed, rows, scratch_.value, threads, is_quantised);
         norm(latent.query_norm, weights.query_norm, scratch_.value, rows, latent.query_rank, scratch_.value, threads);

@@ -49,7 +49,7 @@ Status ForwardPass::routed_queries(std::size_t l, std::int64_t rows, ParallelFor
     MIXTURA_RETURN_IF_ERROR(choose_experts(kernels, threads, router.policy, router.expert_count, nullptr,
                                            scratch_.router, rows, {}, head_plan_));
     const std::int64_t hidden = core_->spec.hidden_size, row_blocks = hidden / kBlockColumns;
-    const bool is_quantised = reads_blocks(weights.query[0].dtype);
+    const bool is_quantised = reads_blocks(weights.query[0]);
     if (is_quantised)
         quantise_activations(kernels, threads, scratch_.normed, hidden, rows, hidden, scratch_.blocks, row_blocks);
     const std::int64_t width = spec.query_heads * spec.key_width, panels = spec.key_width / kPanelRows;
@@ -88,7 +88,7 @@ void ForwardPass::routed_output(std::size_t l, std::int64_t rows, ParallelFor& t
                           scratch_.query + (row * choices + choice) * width + head * head_width);
         }
     });
-    const bool is_quantised = reads_blocks(weights.output[0].dtype);
+    const bool is_quantised = reads_blocks(weights.output[0]);
     if (is_quantised)
         quantise_activations(kernels, threads, scratch_.query, width, rows * choices, width, scratch_.blocks,
                              row_blocks);

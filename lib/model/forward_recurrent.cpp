@@ -80,7 +80,7 @@ void ForwardPass::recurrent_inputs(std::size_t l, std::int64_t rows, ParallelFor
                                          {weights.recurrent.rate, scratch_.key, 2 * heads},
                                          {weights.recurrent.decay, scratch_.key + heads, 2 * heads}}) {
         linear(projection.weights, scratch_.normed, rows, projection.to, threads, is_quantised, projection.stride);
-        is_quantised = is_quantised || reads_blocks(projection.weights.weight.dtype);
+        is_quantised = is_quantised || reads_blocks(projection.weights.weight);
     }
     clock_.lap(Op::projection);
 }

@@ -52,7 +52,7 @@ void add_mixtures(const std::shared_ptr<const ModelCore>& core, const std::share
         std::uint64_t bytes = 0;
         const auto count = [&](const PackedMatrix& matrix) {
             if (matrix.data != nullptr && counted.insert(matrix.data).second)
-                bytes += packed_bytes(matrix.dtype, matrix.rows, matrix.columns).value_or(0);
+                bytes += packed_bytes(matrix.dtype, matrix.rows, matrix.columns).value_or(0) + order_bytes(matrix);
         };
         const auto count_expert = [&](const ExpertView& expert) {
             for (const PackedMatrix* matrix : {&expert.gate, &expert.up, &expert.down}) count(*matrix);

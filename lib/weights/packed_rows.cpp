@@ -47,9 +47,14 @@ Status to_halves(const TensorInfo& tensor, std::span<const float> scales, std::v
     return {};
 }
 
-Status check_groups(const TensorInfo& tensor, std::span<const std::byte> stored, std::int64_t group_size,
-                    std::int64_t in) {
-    const std::int64_t groups = (in + group_size - 1) / group_size;
+// The inputs group by group, those of a group ascending: `order` [in].
+Status sort_groups(const PackedTensor& packed, std::span<const std::byte> stored, std::int64_t in,
+                   std::vector<std::int32_t>& order) {
+    const TensorInfo& tensor = packed.groups;
+    const std::int64_t size = packed.block_columns, groups = (in + size - 1) / size;
+    std::vector<std::int64_t> next;
+    for (std::int64_t group = 0; group < groups; ++group) next.push_back(group * size);
+    order.resize(static_cast<std::size_t>(in));
     for (std::int64_t i = 0; i < in; ++i) {
         const auto group =
             static_cast<std::int32_t>(load_field<Le32>(stored.data(), static_cast<std::size_t>(i)).value());
@@ -57,11 +62,16 @@ Status check_groups(const TensorInfo& tensor, std::span<const std::byte> stored,
             return error(StatusCode::corrupt_file, "tensor ", quoted(tensor.name), ": input ", i, " is in group ",
                          group, ", expected 0 to ", groups - 1);
         }
-        if (group != i / group_size) {
-            return error(StatusCode::unsupported, "tensor ", quoted(tensor.name), ": input ", i, " is in group ", group,
-                         ", expected ", i / group_size,
-                         ": GPTQ weights in activation order (desc_act) cannot be multiplied");
+        if (!packed.is_ordered && group != i / size) {
+            return error(StatusCode::corrupt_file, "tensor ", quoted(tensor.name), ": input ", i, " is in group ",
+                         group, ", expected ", i / size, " since the configuration does not say desc_act");
         }
+        std::int64_t& place = next[static_cast<std::size_t>(group)];
+        if (place == std::min((group + 1) * size, in)) {
+            return error(StatusCode::unsupported, "tensor ", quoted(tensor.name), ": input ", i, " is in group ", group,
+                         ", which has ", place - group * size, " already, expected groups of ", size);
+        }
+        order[static_cast<std::size_t>(place++)] = static_cast<std::int32_t>(i);
     }
     return {};
 }
@@ -109,7 +119,7 @@ Status PackedRows::read_zeros(Readers readers, AlignedBuffer& scratch) {
     zeros_.assign(zeros.begin(), zeros.end());
     if (packed_->groups.name.empty()) return {};
     MIXTURA_ASSIGN_OR_RETURN(const std::span<const std::byte> groups, read_all(readers, packed_->groups, scratch));
-    return check_groups(packed_->groups, groups, packed_->block_columns, in_);
+    return sort_groups(*packed_, groups, in_, order_);
 }
 
 Result<PackedRows> PackedRows::read(Readers readers, const PackedTensor& packed, const TensorInfo& weight,
@@ -148,6 +158,18 @@ void PackedRows::fill(std::span<const std::int64_t> rows, std::byte* out) const 
     for (const std::int64_t row : rows) {
         packed_->scheme == Scheme::nf4 ? fill_nf4(row, out) : fill_f8(row, out);
         out += row_bytes;
+    }
+}
+
+void PackedRows::decode(std::span<const std::int64_t> rows, std::byte* codes, float* out) const {
+    const DTypeInfo& info = dtype_info(dtype_);
+    fill(rows, codes);
+    decoder(dtype_)(codes, out, rows.size() * static_cast<std::size_t>(in_ / info.block_elements));
+    if (!packed_->is_ordered) return;
+    std::vector<float> sorted(static_cast<std::size_t>(in_));
+    for (std::size_t row = 0; row < rows.size(); ++row, out += in_) {
+        std::copy_n(out, in_, sorted.begin());
+        for (std::size_t i = 0; i < sorted.size(); ++i) out[order_[i]] = sorted[i];
     }
 }
 
@@ -204,7 +226,10 @@ void PackedRows::fill_int4(std::span<const std::int64_t> rows, std::byte* out) c
             block[2] = static_cast<std::byte>(zero + static_cast<unsigned>(packed_->zero_offset));
             std::uint8_t codes[128];
             for (std::int64_t i = 0; i < unit; ++i) {
-                if (is_awq) {
+                if (packed_->is_ordered) {
+                    const std::int64_t input = order_[static_cast<std::size_t>(first + i)];
+                    codes[i] = word(codes_, input / 8 * out_ + row) >> 4 * (input % 8) & 0xFU;
+                } else if (is_awq) {
                     codes[i] = word(codes_, (first + i) * (out_ / 8) + row / 8) >> shift & 0xFU;
                 } else if (i % 8 == 0) {
                     const std::uint32_t eight = word(codes_, (first + i) / 8 * out_ + row);

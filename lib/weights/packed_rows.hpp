@@ -17,14 +17,19 @@ class PackedRows {
   public:
     // What rows [first, last) of `weight`, whose parts `packed` names, are made of: the codes stay in `codes`, the rest
     // passes through `scratch`.  Errors as File::read_at; OUT_OF_HOST_MEMORY; UNSUPPORTED for scales that memory would
-    // round and for GPTQ's inputs in another order than that of their groups; CORRUPT_FILE for groups that do not
-    // exist. Threads: any-thread, own buffers each.
+    // round and for groups of different sizes; CORRUPT_FILE for groups that do not exist or are in an order that nobody
+    // stated.  Threads: any-thread, own buffers each.
     static Result<PackedRows> read(std::span<const std::unique_ptr<PieceReader>> readers, const PackedTensor& packed,
                                    const TensorInfo& weight, std::int64_t first, std::int64_t last,
                                    AlignedBuffer& codes, AlignedBuffer& scratch);
 
-    // The rows of these numbers, one behind another, as weight.dtype has them.
+    // The rows of these numbers, one behind another, as weight.dtype has them; their columns in order().
     void fill(std::span<const std::int64_t> rows, std::byte* out) const noexcept;
+    // The same as f32, `codes` between; their columns as the inputs are.
+    void decode(std::span<const std::int64_t> rows, std::byte* codes, float* out) const;
+
+    // [in] of GPTQ in activation order: the inputs, group by group.
+    std::span<const std::int32_t> order() const noexcept { return order_; }
 
   private:
     Status read_scales(const PieceReader& reader, std::int64_t first, std::int64_t last, AlignedBuffer& scratch);
@@ -44,6 +49,7 @@ class PackedRows {
     std::vector<float> scales_;
     std::vector<std::uint16_t> halves_;  // of int4: the scales as f16
     std::vector<std::byte> zeros_;       // of int4: words as in the file
+    std::vector<std::int32_t> order_;    // of gptq with a tensor of groups
 };
 
 }  // namespace mixtura

@@ -154,6 +154,7 @@ Result<TensorInfo> resolve_int4(const Quantisation& stated, WeightIndex& index, 
     if (order != nullptr) {
         MIXTURA_RETURN_IF_ERROR(check_part(*order, weight.name, DType::i32, {in}));
         packed.groups = *order;
+        packed.is_ordered = stated.is_ordered && groups > 1;
     }
     const std::int64_t unit = unit_within({128, 64, 32}, group, in);
     if (unit == 0) {

@@ -223,12 +223,22 @@ Status PieceLoader::load_packed(const WeightPiece& piece, PieceScratch& scratch,
         rows.push_back(slice_row(job) + file_row(*job.binding, row));
     MIXTURA_ASSIGN_OR_RETURN(const PackedRows source, PackedRows::read(readers_, *job.packed, *job.tensor, rows.front(),
                                                                        rows.back() + 1, scratch.file, scratch.scales));
+    if (job.order != nullptr) std::copy(source.order().begin(), source.order().end(), job.order);
+    // Whoever knows no order gets the columns as the inputs are.
+    const bool is_decoded = job.packed->is_ordered && job.order == nullptr;
     for (std::int64_t first = 0; first < std::ssize(rows); first += kStripRows) {
         const std::int64_t count = std::min(kStripRows, std::ssize(rows) - first);
         MIXTURA_RETURN_IF_ERROR(grow(scratch.rows, static_cast<std::uint64_t>(count) * job.file_row_bytes));
-        source.fill(std::span(rows).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)),
-                    scratch.rows.data());
+        const auto some = std::span(rows).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
         const WeightPiece strip{&job, piece.job_index, piece.first_row + first, piece.first_row + first + count};
+        if (is_decoded) {
+            std::vector<float> values(some.size() * static_cast<std::size_t>(job.binding->columns));
+            source.decode(some, scratch.rows.data(), values.data());
+            const auto* decoded = reinterpret_cast<const std::byte*>(values.data());
+            MIXTURA_RETURN_IF_ERROR(store(strip, decoded, DType::f32, scratch, loss));
+            continue;
+        }
+        source.fill(some, scratch.rows.data());
         MIXTURA_RETURN_IF_ERROR(store(strip, scratch.rows.data(), job.tensor->dtype, scratch, loss));
     }
     return {};
@@ -252,8 +262,7 @@ Status PieceLoader::load_packed_transposed(const WeightPiece& piece, PieceScratc
     for (std::int64_t first = 0; first < binding.columns; first += kStripRows) {
         std::vector<std::int64_t> rows;
         for (std::int64_t i = first; i < std::min(first + kStripRows, binding.columns); ++i) rows.push_back(begin + i);
-        source.fill(rows, scratch.rows.data());
-        decoder(dtype.dtype)(scratch.rows.data(), values.data(), rows.size() * static_cast<std::size_t>(blocks));
+        source.decode(rows, scratch.rows.data(), values.data());
         for (std::int64_t row = 0; row < row_count; ++row) {
             const float* from = values.data() + file_row(binding, piece.first_row + row);
             float* to = turned.data() + row * binding.columns + first;

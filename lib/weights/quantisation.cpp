@@ -140,9 +140,11 @@ Status read_gptq(Keys& keys, Quantisation& out) {
     MIXTURA_RETURN_IF_ERROR(keys.only("pack_dtype", {"\"int32\""}));
     const auto form = keys.find("checkpoint_format");
     out.zero_offset = form && form->as_string() == "gptq_v2" ? 0 : 1;
-    // The order of inputs is in the tensors, and so are the zero points of symmetric weights.
-    keys.ignore({"desc_act",
-                 "sym",
+    MIXTURA_RETURN_IF_ERROR(keys.only("desc_act", {"true", "false"}));
+    const auto by_activation = keys.find("desc_act");
+    out.is_ordered = by_activation && by_activation->as_boolean().value_or(false) && out.group_size > 0;
+    // The order itself is in the tensors, and so are the zero points of symmetric weights.
+    keys.ignore({"sym",
                  "damp_percent",
                  "damp_auto_increment",
                  "static_groups",

@@ -19,6 +19,7 @@ enum class QuantisationMethod { none, mxfp4, block_f8, awq, gptq, nf4 };
 struct Quantisation {
     QuantisationMethod method = QuantisationMethod::none;
     std::int64_t group_size = 0;                     // awq, gptq: inputs; 0: all
+    bool is_ordered = false;                         // gptq: by activation (desc_act), so that groups are no runs
     int zero_offset = 0;                             // gptq: 1 unless it is the second version of its format
     std::int64_t block_rows = 0, block_columns = 0;  // block_f8; 0: not stated
     std::vector<std::string> warnings;               // of keys nobody knows

@@ -124,6 +124,14 @@ Result<WeightJob> make_job(const WeightIndex& index, const WeightBinding& bindin
                      tensor.shape.to_string(), " cannot be used for ", binding.role);
     }
     job.memory_bytes = *bytes;
+    if (job.packed == nullptr || !job.packed->is_ordered) return job;
+    if (binding.form == WeightForm::rows || binding.columns > kOrderedColumnsMax) {
+        return error(StatusCode::unsupported, "tensor ", quoted(tensor.name), " of shape ", tensor.shape.to_string(),
+                     " is in activation order and cannot be used for ", binding.role, ", expected at most ",
+                     kOrderedColumnsMax, " inputs and no table of rows");
+    }
+    if (job.dtype == tensor.dtype && binding.form == WeightForm::packed)
+        job.order_bytes = static_cast<std::uint64_t>(binding.columns) * sizeof(std::int32_t);
     return job;
 }
 

@@ -29,6 +29,8 @@ struct WeightJob {
     std::uint64_t slice_offset = 0;        // from the tensor's begin to the slice's
     std::uint64_t memory_bytes = 0;
     Place memory = {};
+    std::uint64_t order_bytes = 0;  // beside them, of PackedMatrix::order
+    std::int32_t* order = nullptr;
 };
 
 // The row of the tensor (or its slice) that is row `row` of the matrix.

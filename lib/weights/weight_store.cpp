@@ -21,6 +21,7 @@ std::vector<Extent> extents_of(const std::vector<WeightJob>& jobs) {
         const bool is_product = binding.form == WeightForm::packed || binding.form == WeightForm::plain;
         extents.push_back({job.memory_bytes, is_product ? panel_count(binding.rows) : 0,
                            is_product ? panel_bytes(job.dtype, binding.columns) : 0});
+        if (job.order_bytes > 0) extents.push_back({job.order_bytes, 0, 0});
     }
     return extents;
 }
@@ -61,10 +62,11 @@ std::vector<QuantisationLoss> losses_of(const std::vector<WeightJob>& jobs, cons
 void hand_out_views(const std::vector<WeightJob>& jobs) {
     for (const WeightJob& job : jobs) {
         const WeightBinding& binding = *job.binding;
-        const Place& memory = job.same_as ? jobs[*job.same_as].memory : job.memory;
+        const WeightJob& owner = job.same_as ? jobs[*job.same_as] : job;
+        const Place& memory = owner.memory;
         if (binding.floats != nullptr) *binding.floats = reinterpret_cast<const float*>(memory.data);
         if (binding.matrix != nullptr)
-            *binding.matrix = {job.dtype, binding.rows, binding.columns, memory.data, memory.parts};
+            *binding.matrix = {job.dtype, binding.rows, binding.columns, memory.data, memory.parts, owner.order};
     }
 }
 
@@ -74,7 +76,8 @@ Result<PredictedWeights> WeightStore::predict(const WeightIndex& index, const st
                                               const Topology& topology) {
     MIXTURA_ASSIGN_OR_RETURN(const std::vector<WeightJob> jobs, make_weight_jobs(index, bindings));
     PredictedWeights predicted;
-    for (const WeightJob& job : jobs) predicted.weights.push_back({job.dtype, job.same_as ? 0 : job.memory_bytes});
+    for (const WeightJob& job : jobs)
+        predicted.weights.push_back({job.dtype, job.same_as ? 0 : job.memory_bytes + job.order_bytes});
     if (topology.node_count() > 1) predicted.node_bytes = bytes_of_nodes(extents_of(jobs), topology);
     return predicted;
 }
@@ -86,7 +89,9 @@ Result<WeightStore> WeightStore::load(const WeightIndex& index, const std::vecto
     MIXTURA_ASSIGN_OR_RETURN(store.memory_, PlacedMemory::allocate(extents_of(jobs), placement));
     std::size_t extent = 0;
     for (WeightJob& job : jobs) {
-        if (!job.same_as) job.memory = store.memory_[extent++];
+        if (job.same_as) continue;
+        job.memory = store.memory_[extent++];
+        if (job.order_bytes > 0) job.order = reinterpret_cast<std::int32_t*>(store.memory_[extent++].data);
     }
     const std::vector<WeightPiece> pieces = make_pieces(jobs);
     const PieceLoader loader(index);

@@ -4,6 +4,7 @@ qwen3-moe; into OUT/<name>/{config.json, model.safetensors, reference.safetensor
 
   llama-fp8        block-scaled e4m3, blocks of 32 x 32            qwen3-moe-fp8   blocks of 128 x 128, larger than the matrices
   llama-gptq       int4, one group a row, zero points stored less one    qwen3-moe-awq   int4, groups of 32
+  llama-gptq-order, qwen3-moe-gptq-order   int4, groups of 32 of inputs in a random order, each matrix its own (desc_act)
   llama-nf4        NF4, nested absmax                              qwen3-moe-nf4   NF4; experts' down projections, whose rows
                                                                    are half a block, stay bf16
 Weights are rounded to nearest; what the codes mean is each owner's definition (make_packed.py, make_bitsandbytes.py hold it to
@@ -92,11 +93,19 @@ def awq(group):
     return pack
 
 
-def gptq(w):
-    group, order = w.shape[1], list(range(8))
-    codes, zeros, scales, values = int4(w, group)
-    return {".qweight": ("I32", words(codes.T, order, 0)), ".qzeros": ("I32", words(zeros.T - 1, order, 1)),
-            ".scales": ("F16", np.ascontiguousarray(scales.T)), ".g_idx": ("I32", np.arange(w.shape[1], dtype=np.int32) // group)}, values
+def gptq(group=0, seed=None):
+    random = seed and np.random.default_rng(seed)
+    def pack(w):
+        size, order, inputs = group or w.shape[1], list(range(8)), np.arange(w.shape[1])
+        if random: inputs = random.permutation(inputs)          # inputs[k]: the input that is k-th group by group
+        groups = np.empty(w.shape[1], np.int32); groups[inputs] = np.arange(w.shape[1]) // size
+        inputs = np.argsort(groups, kind="stable")
+        sorted_codes, zeros, scales, sorted_values = int4(w[:, inputs], size)
+        codes, values = np.empty_like(sorted_codes), np.empty_like(sorted_values)
+        codes[:, inputs], values[:, inputs] = sorted_codes, sorted_values
+        return {".qweight": ("I32", words(codes.T, order, 0)), ".qzeros": ("I32", words(zeros.T - 1, order, 1)),
+                ".scales": ("F16", np.ascontiguousarray(scales.T)), ".g_idx": ("I32", groups)}, values
+    return pack
 
 
 def nf4(maps, is_nested):
@@ -128,18 +137,22 @@ def nf4(maps, is_nested):
 
 # ---- the forward pass --------------------------------------------------------------------------------------------------------
 
-def rounded(x):
-    """Activations as int8 per 32, as mixtura's integer products take them (lib/kernels/README.md)."""
-    parts = x.astype(np.float32).reshape(-1, 32)
+def rounded(x, groups):
+    """Activations as int8 per 32, as mixtura's integer products take them (lib/kernels/README.md): inputs group by group."""
+    order = np.argsort(groups, kind="stable")
+    parts = x[..., order].astype(np.float32).reshape(-1, 32)
     largest = np.abs(parts).max(1, keepdims=True)
-    return (np.rint(parts * (np.float32(127) / largest)) * (largest / np.float32(127))).reshape(x.shape).astype(np.float64)
+    out = np.empty_like(x)
+    out[..., order] = (np.rint(parts * (np.float32(127) / largest)) * (largest / np.float32(127))).reshape(x.shape)
+    return out
 
 
-def logits(weights, config, ids, is_rounded=lambda name: False):
+def logits(weights, config, ids, groups={}):
+    """groups: of each weight whose activations are rounded, the group of each input."""
     w = {name: a.astype(np.float64) for name, a in weights.items()}
     width, heads, kv_heads = config["head_dim"], config["num_attention_heads"], config["num_key_value_heads"]
     norm = lambda x, name: x / np.sqrt((x * x).mean(-1, keepdims=True) + config["rms_norm_eps"]) * w[name + ".weight"]
-    linear = lambda x, name: (rounded(x) if is_rounded(name + ".weight") else x) @ w[name + ".weight"].T
+    linear = lambda x, name: (rounded(x, groups[name + ".weight"]) if name + ".weight" in groups else x) @ w[name + ".weight"].T
     silu = lambda x: x / (1 + np.exp(-x))
     ffn = lambda x, name: linear(silu(linear(x, name + ".gate_proj")) * linear(x, name + ".up_proj"), name + ".down_proj")
     tokens = len(ids)
@@ -182,8 +195,10 @@ def main(golden, out):
                           "llm_int8_threshold": 6.0, "llm_int8_skip_modules": None}
     cases = {
         "llama-fp8": ("llama", fp8(32, 32), f8(32)), "qwen3-moe-fp8": ("qwen3-moe", fp8(128, 128), f8(128)),
-        "llama-gptq": ("llama", gptq, {"quant_method": "gptq", "bits": 4, "group_size": -1, "desc_act": False, "sym": False,
+        "llama-gptq": ("llama", gptq(), {"quant_method": "gptq", "bits": 4, "group_size": -1, "desc_act": False, "sym": False,
                                         "checkpoint_format": "gptq", "damp_percent": 0.01, "true_sequential": True}),
+        **{f"{model}-gptq-order": (model, gptq(32, 9), {"quant_method": "gptq", "bits": 4, "group_size": 32, "desc_act": True, "sym": False,
+                                                        "static_groups": False, "checkpoint_format": "gptq"}) for model in ("llama", "qwen3-moe")},
         "qwen3-moe-awq": ("qwen3-moe", awq(32), {"quant_method": "awq", "bits": 4, "group_size": 32, "version": "gemm", "zero_point": True,
                                                   "modules_to_not_convert": ["mlp.gate"]}),
         "llama-nf4": ("llama", nf4(maps, True), bnb(True)), "qwen3-moe-nf4": ("qwen3-moe", nf4(maps, False), bnb(False))}
@@ -208,7 +223,8 @@ def main(golden, out):
         after = np.stack([logits(decoded, config, row) for row in ids])
         reference = {"input_ids": ("I64", ids), "logits": ("F32", after)}
         if "scales" in " ".join(tensors):
-            reference["logits_int8"] = ("F32", np.stack([logits(decoded, config, row, is_packed) for row in ids]))
+            groups = {key: tensors.get(key.removesuffix("weight") + "g_idx", (0, np.zeros(w.shape[1])))[1] for key, w in weights.items() if is_packed(key)}
+            reference["logits_int8"] = ("F32", np.stack([logits(decoded, config, row, groups) for row in ids]))
         save(f"{out}/{name}/reference.safetensors", reference)
         print(f"{name}: forward {error:.1e}, packing changes logits by {np.abs(after - ours).max() / np.abs(ours).max():.3f}")
 

@@ -6,6 +6,7 @@
 #include "kernels/backend.hpp"
 #include "kernels/quant/decode.hpp"
 #include "kernels/ref/ref.hpp"
+#include "kernels/unpack.hpp"
 #include "parallel/thread_pool.hpp"
 #include "support/fp_modes.hpp"
 #include "support/product_tables.hpp"
@@ -108,6 +109,47 @@ TEST_CASE("a product of arbitrary bytes has the oracle's bits, NaNs where it has
     for (const DType dtype : test::multipliable_dtypes()) {
         check_everywhere(
             {dtype, 35, 512, 14, test::arbitrary_weights(dtype, 35, 512, 9), test::random_activations(14, 512, 10)});
+    }
+}
+
+TEST_CASE("a matrix with an order of columns has the oracle's bits of activations in that order, in every back-end",
+          "[kernels][short]") {
+    for (const DType dtype : {DType::int4_32, DType::int4_64, DType::int4_128, DType::q4_0}) {
+        for (const std::int64_t columns : {std::int64_t{128}, std::int64_t{4224}}) {  // of these 15 tokens at a time
+            constexpr std::int64_t kRows = 35, kTokens = 37;
+            const Product p{dtype, kRows, columns, kTokens, test::random_weights(dtype, kRows, columns, 7),
+                            test::random_activations(kTokens, columns, 8)};
+            std::vector<std::int32_t> order;
+            for (std::int64_t k = 0; k < columns; ++k)
+                order.push_back(static_cast<std::int32_t>((k * 29 + 11) % columns));
+            Product sorted = p;
+            for (std::int64_t t = 0; t < kTokens; ++t) {
+                for (std::int64_t k = 0; k < columns; ++k)
+                    sorted.x[static_cast<std::size_t>(t * columns + k)] =
+                        p.x[static_cast<std::size_t>(t * columns + order[static_cast<std::size_t>(k)])];
+            }
+            const std::vector<float> expected = oracle(sorted);
+            const std::vector<std::byte> panels = packed(p);
+            const PackedMatrix matrix{
+                .dtype = dtype, .rows = kRows, .columns = columns, .data = panels.data(), .order = order.data()};
+            CHECK(!reads_blocks(matrix));
+            SerialFor alone;
+            for (const Backend& backend : backends()) {
+                if (!backend.is_supported) continue;
+                std::vector<float> y(expected.size(), -77.0F);
+                const MatmulInput input{.values = p.x.data(), .values_stride = columns, .token_count = kTokens};
+                matmul(*backend.table, alone, matrix, input, y.data(), kRows);
+                INFO(dtype_name(dtype) << " " << backend.name);
+                CHECK(test::first_difference(y, expected) == expected.size());
+            }
+            // Looked up, a row has its columns where their activations are.
+            std::vector<float> row(static_cast<std::size_t>(columns)), as_held = row;
+            unpack_row(matrix, 17, row.data());
+            PackedMatrix in_order = matrix;
+            in_order.order = nullptr;
+            unpack_row(in_order, 17, as_held.data());
+            for (std::size_t k = 0; k < row.size(); ++k) CHECK(row[static_cast<std::size_t>(order[k])] == as_held[k]);
+        }
     }
 }
 

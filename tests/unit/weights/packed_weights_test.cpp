@@ -48,7 +48,8 @@ Packed awq() {
 }
 
 Packed gptq(const std::string& name) {
-    Packed p("packed.safetensors", name + ".values", R"({"quant_method":"gptq","bits":4,"group_size":64})");
+    Packed p("packed.safetensors", name + ".values", name == "gptq_act" ? R"({"quant_method":"gptq","bits":4,"group_size":64,"desc_act":true})"
+                                : R"({"quant_method":"gptq","bits":4,"group_size":64})");
     p.part(name + ".qweight", "w.qweight", "I32").part(name + ".qzeros", "w.qzeros", "I32");
     p.part(name + ".scales", "w.scales", "F16").part(name + ".g_idx", "w.g_idx", "I32");
     return p;
@@ -205,6 +206,7 @@ void check_every_way(const Packed& p, DType dtype) {
 TEST_CASE("weights in several tensors have their owners' values in memory, however they are cut", "[weights][short]") {
     check_every_way(awq(), DType::int4_64);
     check_every_way(gptq("gptq"), DType::int4_64);
+    check_every_way(gptq("gptq_act"), DType::int4_64);
     check_every_way(nf4("nf4"), DType::nf4);
     check_every_way(nf4("nf4_nested"), DType::nf4);
     check_every_way(f8(256), DType::f8_e4m3_128);
@@ -222,15 +224,44 @@ TEST_CASE("packed weights take 4.19 to 9 bits each in memory", "[weights][short]
     CHECK(bits(DType::f8_e4m3_32) == 9.0);
 }
 
-TEST_CASE("GPTQ weights in activation order are refused where the order begins to matter", "[weights][short]") {
-    const Opened opened(gptq("gptq_act"));
+TEST_CASE("GPTQ weights in activation order are held group by group, beside the order", "[weights][short]") {
+    const Packed p = gptq("gptq_act");
+    const Opened opened(p);
     REQUIRE(opened.status.is_ok());
-    CHECK(load(opened, matrix(64, 256)).refusal.starts_with("tensor 'w.g_idx': input 0 is in group "));
-    CHECK(load(opened, matrix(64, 256))
-              .refusal.ends_with(", expected 0: GPTQ weights in activation order (desc_act) cannot be multiplied"));
-    Packed beyond = gptq("gptq");
-    beyond.file.tensors.back().bytes[4 * 9] = '\7';
-    CHECK(load(Opened(beyond), matrix(64, 256)).refusal == "tensor 'w.g_idx': input 9 is in group 7, expected 0 to 3");
+    PackedMatrix ordered;
+    WeightBinding binding = matrix(64, 256);
+    binding.matrix = &ordered;
+    SerialFor alone;
+    const auto store = WeightStore::load(opened.files.index, {binding}, alone, {});
+    REQUIRE(store);
+    REQUIRE(ordered.order != nullptr);
+    CHECK(store->size_bytes() == *packed_bytes(DType::int4_64, 64, 256) + 256 * sizeof(std::int32_t));
+    const std::vector<std::byte> bytes = test::Tensors(p.golden).bytes("gptq_act.g_idx");
+    std::vector<std::int32_t> groups(256);
+    std::memcpy(groups.data(), bytes.data(), bytes.size());
+    for (std::size_t k = 0; k < 256; ++k) {
+        CHECK(groups[static_cast<std::size_t>(ordered.order[k])] == static_cast<std::int32_t>(k / 64));
+        if (k % 64 > 0) CHECK(ordered.order[k] > ordered.order[k - 1]);
+    }
+}
+
+TEST_CASE("groups of GPTQ that do not exist, are too large or in an order nobody stated are refused",
+          "[weights][short]") {
+    const auto refusal = [](Packed p, char group) {
+        p.file.tensors.back().bytes[4 * 9] = group;
+        return load(Opened(p), matrix(64, 256)).refusal;
+    };
+    CHECK(refusal(gptq("gptq"), '\7') == "tensor 'w.g_idx': input 9 is in group 7, expected 0 to 3");
+    CHECK(refusal(gptq("gptq"), '\1') ==
+          "tensor 'w.g_idx': input 9 is in group 1, expected 0 since the configuration does not say desc_act");
+    Packed ordered = gptq("gptq");
+    ordered.config = gptq("gptq_act").config;
+    CHECK(refusal(ordered, '\1') ==
+          "tensor 'w.g_idx': input 127 is in group 1, which has 64 already, expected groups of 64");
+    WeightBinding table = matrix(64, 256, WeightForm::rows);
+    CHECK(load(Opened(gptq("gptq_act")), table).refusal ==
+          "tensor 'w.weight' of shape [64, 256] is in activation order and cannot be used for weight, expected at most "
+          "65536 inputs and no table of rows");
 }
 
 TEST_CASE("scales of a wider type are taken where an f16 holds them, and refused where it does not",

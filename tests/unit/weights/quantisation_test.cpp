@@ -45,7 +45,10 @@ TEST_CASE("published configurations of each scheme are understood without a warn
                                "damp_percent":0.1,"checkpoint_format":"gptq","is_marlin_format":false})");
     REQUIRE(gptq);
     CHECK(gptq->group_size == 0);
+    CHECK(!gptq->is_ordered);  // one group has no order
     CHECK(gptq->zero_offset == 1);
+    CHECK(read(R"({"quant_method":"gptq","bits":4,"group_size":64,"desc_act":true})")->is_ordered);
+    CHECK(!read(R"({"quant_method":"gptq","bits":4,"group_size":64,"desc_act":false})")->is_ordered);
     CHECK(read(R"({"quant_method":"gptq","bits":4,"group_size":64,"checkpoint_format":"gptq_v2"})")->zero_offset == 0);
     const auto nf4 = read(R"({"quant_method":"bitsandbytes","_load_in_4bit":true,"_load_in_8bit":false,
         "load_in_4bit":true,"load_in_8bit":false,"bnb_4bit_quant_type":"nf4","bnb_4bit_use_double_quant":true,
@@ -86,6 +89,8 @@ TEST_CASE("values that change numbers are refused with the key, the value and wh
           kBegin + "checkpoint_format is '\"marlin\"', expected \"gptq\" or \"gptq_v2\"");
     CHECK(refusal(R"({"quant_method":"gptq","bits":4,"group_size":128,"is_marlin_format":true})") ==
           kBegin + "is_marlin_format is 'true', expected false");
+    CHECK(refusal(R"({"quant_method":"gptq","bits":4,"group_size":128,"desc_act":"yes"})") ==
+          kBegin + "desc_act is '\"yes\"', expected true or false");
     CHECK(refusal(R"({"quant_method":"bitsandbytes","load_in_8bit":true})") ==
           kBegin + "load_in_4bit is 'missing', expected true");
     CHECK(refusal(R"({"quant_method":"bitsandbytes","load_in_4bit":true,"bnb_4bit_quant_type":"fp4"})") ==
