@@ -25,6 +25,7 @@ struct PackedTensor {
     Scheme scheme = Scheme::block_f8;
     TensorInfo codes, scales;                        // nf4's scales are its absmax
     std::int64_t block_rows = 1, block_columns = 0;  // of the weight, that share a scale
+    std::int64_t slice_rows = 0;                     // block_f8: after so many rows blocks begin anew (stacked experts)
     TensorInfo zeros, groups;                        // awq and gptq; the group of each input, which may be missing
     bool is_ordered = false;                         // gptq: groups are no runs of inputs; `groups` alone tells
     int zero_offset = 0;                             // what is added to a stored zero point

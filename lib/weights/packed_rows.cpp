@@ -88,6 +88,11 @@ Status PackedRows::read_scales(const PieceReader& reader, std::int64_t first, st
         first_scale_ = first * per_row;
         count = (last - first) * per_row;
     }
+    if (packed_->scheme == Scheme::block_f8) {  // of whole slices
+        const std::int64_t slice = first / packed_->slice_rows;
+        first_scale_ = slice * slice_scales();
+        count = ((last - 1) / packed_->slice_rows + 1 - slice) * slice_scales();
+    }
     return append_floats(reader, tensor, first_scale_, count, scratch, scales_);
 }
 
@@ -128,8 +133,9 @@ Result<PackedRows> PackedRows::read(Readers readers, const PackedTensor& packed,
     PackedRows rows;
     rows.packed_ = &packed;
     rows.dtype_ = weight.dtype;
-    rows.out_ = weight.shape[0];
-    rows.in_ = weight.shape[1];
+    const std::size_t rank = weight.shape.rank();
+    rows.out_ = weight.shape[rank - 2] * (rank == 3 ? weight.shape[0] : 1);
+    rows.in_ = weight.shape[rank - 1];
     if (packed.is_nested()) {
         MIXTURA_RETURN_IF_ERROR(rows.read_nested_scales(readers, first, last, scratch));
     } else {
@@ -173,9 +179,37 @@ void PackedRows::decode(std::span<const std::int64_t> rows, std::byte* codes, fl
     }
 }
 
+std::int64_t PackedRows::row_scales() const noexcept {
+    return (in_ + packed_->block_columns - 1) / packed_->block_columns;
+}
+std::int64_t PackedRows::slice_scales() const noexcept {
+    return (packed_->slice_rows + packed_->block_rows - 1) / packed_->block_rows * row_scales();
+}
+const float* PackedRows::f8_scales(std::int64_t row) const noexcept {
+    const std::int64_t slice = row / packed_->slice_rows, within = row % packed_->slice_rows;
+    return scales_.data() + slice * slice_scales() + within / packed_->block_rows * row_scales() - first_scale_;
+}
+
+// Blocks outside, columns inside: neighbouring columns lie in the same cache lines.
+void PackedRows::fill_turned(std::span<const std::int64_t> columns, std::int64_t first, std::int64_t count, DType dtype,
+                             std::byte* out) const noexcept {
+    const DTypeInfo& info = dtype_info(dtype);
+    const std::int64_t unit = info.block_elements, row_bytes = count / unit * info.block_bytes;
+    for (std::int64_t k = 0; k < count; k += unit) {
+        const float* scales = f8_scales(first + k);
+        const std::byte* codes = codes_ + (first + k - first_) * in_;
+        std::byte* block = out + k / unit * info.block_bytes;
+        for (const std::int64_t column : columns) {
+            store_field(block, 0, Le32::from(f32_bits(scales[column / packed_->block_columns])));
+            for (std::int64_t i = 0; i < unit; ++i)
+                block[static_cast<std::int64_t>(sizeof(Le32)) + i] = codes[i * in_ + column];
+            block += row_bytes;
+        }
+    }
+}
+
 void PackedRows::fill_f8(std::int64_t row, std::byte* out) const noexcept {
-    const std::int64_t per_row = (in_ + packed_->block_columns - 1) / packed_->block_columns;
-    const float* scales = scales_.data() + row / packed_->block_rows * per_row;
+    const float* scales = f8_scales(row);
     const std::byte* codes = codes_ + (row - first_) * in_;
     if (dtype_ == DType::f32) {
         for (std::int64_t i = 0; i < in_; ++i) {

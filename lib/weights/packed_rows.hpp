@@ -28,6 +28,11 @@ class PackedRows {
     // The same as f32, `codes` between; their columns as the inputs are.
     void decode(std::span<const std::int64_t> rows, std::byte* codes, float* out) const;
 
+    // Of 8-bit floats: columns of these numbers as rows of `dtype`, a block format; of each, `count` elements from row
+    // `first` on, whole blocks that share a scale each.
+    void fill_turned(std::span<const std::int64_t> columns, std::int64_t first, std::int64_t count, DType dtype,
+                     std::byte* out) const noexcept;
+
     // [in] of GPTQ in activation order: the inputs, group by group.
     std::span<const std::int32_t> order() const noexcept { return order_; }
 
@@ -37,6 +42,9 @@ class PackedRows {
                               std::int64_t last, AlignedBuffer& scratch);
     Status read_zeros(std::span<const std::unique_ptr<PieceReader>> readers, AlignedBuffer& scratch);
     void fill_int4(std::span<const std::int64_t> rows, std::byte* out) const noexcept;
+    std::int64_t row_scales() const noexcept;
+    std::int64_t slice_scales() const noexcept;
+    const float* f8_scales(std::int64_t row) const noexcept;  // of its blocks
     void fill_f8(std::int64_t row, std::byte* out) const noexcept;
     void fill_nf4(std::int64_t row, std::byte* out) const noexcept;
 

@@ -54,26 +54,51 @@ std::int64_t unit_within(std::initializer_list<std::int64_t> units, std::int64_t
     return 0;
 }
 
-// ---- 8-bit floats: X.weight, with X.weight_scale_inv or X.weight_scale --------------------------------------
+// ---- 8-bit floats: X, with X_scale_inv or X_scale; X is a matrix, or a stack of them ---------------------------
 
-// Scales of blocks, of rows, or one: their shape tells which.
-bool read_f8_blocks(const Quantisation& stated, const TensorInfo& scales, std::int64_t out, std::int64_t in,
+// A matrix [rows, columns] as the file has it, `count` of them.
+struct F8Shape {
+    std::int64_t count = 1, rows = 0, columns = 0;
+};
+
+// Scales of blocks, of rows, or one; in a stack also of columns (whose matrices lie the other way round), or one a
+// matrix: their shape tells which.
+bool read_f8_blocks(const Quantisation& stated, const TensorInfo& scales, const F8Shape& shape, bool is_stacked,
                     PackedTensor& packed) {
-    if (stated.block_rows > 0 &&
-        has_shape(scales, {ceil_div(out, stated.block_rows), ceil_div(in, stated.block_columns)})) {
-        packed.block_rows = stated.block_rows;
-        packed.block_columns = stated.block_columns;
+    const auto [count, rows, columns] = shape;
+    packed.slice_rows = rows;
+    const auto found = [&](std::int64_t block_rows, std::int64_t block_columns) {
+        packed.block_rows = block_rows;
+        packed.block_columns = block_columns;
         return true;
+    };
+    if (scales.shape.element_count() == 1) {
+        packed.slice_rows = count * rows;
+        return found(count * rows, columns);
     }
-    packed.block_columns = in;
-    packed.block_rows = scales.shape.element_count() == 1 ? out : 1;
-    return scales.shape.element_count() == 1 || has_shape(scales, {out, 1}) || has_shape(scales, {out});
+    const std::int64_t block_rows = stated.block_rows > 0 ? ceil_div(rows, stated.block_rows) : 0,
+                       block_columns = stated.block_rows > 0 ? ceil_div(columns, stated.block_columns) : 0;
+    if (!is_stacked) {
+        if (stated.block_rows > 0 && has_shape(scales, {block_rows, block_columns}))
+            return found(stated.block_rows, stated.block_columns);
+        return (has_shape(scales, {rows, 1}) || has_shape(scales, {rows})) && found(1, columns);
+    }
+    if (stated.block_rows > 0 && has_shape(scales, {count, block_rows, block_columns}))
+        return found(stated.block_rows, stated.block_columns);
+    if (has_shape(scales, {count, 1, 1})) return found(rows, columns);
+    if (has_shape(scales, {count, 1, columns})) return found(rows, 1);
+    // fbgemm's down projections have their columns' scales as a column, which in a square matrix may be its rows'.
+    const bool is_of_rows = has_shape(scales, {count, rows, 1}), is_of_columns = has_shape(scales, {count, columns, 1});
+    const bool is_settled = packed.codes.name.ends_with(kWeight);  // of modules, which are never the other way round
+    if (is_of_rows && (!is_of_columns || is_settled)) return found(1, columns);
+    return is_of_columns && !is_of_rows && !is_settled && found(rows, 1);
 }
 
 Status resolve_f8(const Quantisation& stated, WeightIndex& index, TensorInfo& weight) {
-    if (weight.dtype != DType::f8_e4m3 || weight.shape.rank() != 2 || !weight.name.ends_with(kWeight)) {
+    const bool is_stacked = weight.shape.rank() == 3;
+    if (weight.dtype != DType::f8_e4m3 || (weight.shape.rank() != 2 && !is_stacked)) {
         return error(StatusCode::unsupported, "tensor ", quoted(weight.name), " is ", dtype_name(weight.dtype), " ",
-                     weight.shape.to_string(), ", expected a matrix of f8_e4m3 whose name ends in .weight");
+                     weight.shape.to_string(), ", expected a matrix of f8_e4m3 or a stack of them");
     }
     PackedTensor packed;
     packed.codes = weight;
@@ -81,18 +106,28 @@ Status resolve_f8(const Quantisation& stated, WeightIndex& index, TensorInfo& we
     MIXTURA_ASSIGN_OR_RETURN(const TensorInfo* scales,
                              part(index, weight.name, weight.name + (is_inverse ? "_scale_inv" : "_scale")));
     packed.scales = *scales;
-    const std::int64_t out = weight.shape[0], in = weight.shape[1];
-    if (!is_scale_dtype(scales->dtype) || !read_f8_blocks(stated, *scales, out, in, packed)) {
+    const std::size_t axis = is_stacked ? 1 : 0;
+    const F8Shape shape{is_stacked ? weight.shape[0] : 1, weight.shape[axis], weight.shape[axis + 1]};
+    if (is_stacked && shape.rows == shape.columns && !weight.name.ends_with(kWeight) &&
+        has_shape(*scales, {shape.count, shape.rows, 1})) {
+        return error(StatusCode::unsupported, "tensor ", quoted(scales->name), " is ", scales->shape.to_string(),
+                     ", which are scales of rows or of columns of ", quoted(weight.name), " ",
+                     weight.shape.to_string(), ", expected matrices that are not square or a name that ends in .weight");
+    }
+    if (!is_scale_dtype(scales->dtype) || !read_f8_blocks(stated, *scales, shape, is_stacked, packed)) {
+        const auto stack = [&](std::int64_t rows, std::int64_t columns) {
+            return is_stacked ? shape_text({shape.count, rows, columns}) : shape_text({rows, columns});
+        };
         const std::string blocks =
             stated.block_rows > 0
-                ? text(shape_text({ceil_div(out, stated.block_rows), ceil_div(in, stated.block_columns)}), ", ")
+                ? stack(ceil_div(shape.rows, stated.block_rows), ceil_div(shape.columns, stated.block_columns)) + ", "
                 : "";
         return error(StatusCode::corrupt_file, "tensor ", quoted(scales->name), " is ", dtype_name(scales->dtype), " ",
                      scales->shape.to_string(), ", expected f32 or a narrower float of shape ", blocks,
-                     shape_text({out, 1}), " or [1] for ", quoted(weight.name));
+                     stack(shape.rows, 1), " or [1] for ", quoted(weight.name));
     }
     // Rows that are no whole blocks are held as f32: the same numbers, four times the bytes.
-    const std::int64_t unit = unit_within({128, 32}, packed.block_columns, in);
+    const std::int64_t unit = unit_within({128, 32}, packed.block_columns, shape.columns);
     weight.dtype = unit == 128 ? DType::f8_e4m3_128 : unit == 32 ? DType::f8_e4m3_32 : DType::f32;
     index.packed.emplace(weight.name, std::move(packed));
     return {};

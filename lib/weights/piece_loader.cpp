@@ -244,7 +244,7 @@ Status PieceLoader::load_packed(const WeightPiece& piece, PieceScratch& scratch,
     return {};
 }
 
-// Rows of the matrix are columns of the file's: decoded strip by strip, then turned.
+// Rows of the matrix are columns of the file's: decoded strip by strip, then turned; 8-bit floats are turned as they are.
 Status PieceLoader::load_packed_transposed(const WeightPiece& piece, PieceScratch& scratch,
                                            QuantisationLoss* loss) const {
     const WeightJob& job = *piece.job;
@@ -256,6 +256,19 @@ Status PieceLoader::load_packed_transposed(const WeightPiece& piece, PieceScratc
     MIXTURA_ASSIGN_OR_RETURN(const PackedRows source,
                              PackedRows::read(readers_, *job.packed, *job.tensor, begin, begin + binding.columns,
                                               scratch.file, scratch.scales));
+    if (panel_kind(job.dtype) == PanelKind::scaled) {
+        const DTypeInfo& kept = dtype_info(job.dtype);
+        const auto row_bytes = static_cast<std::uint64_t>(binding.columns / kept.block_elements * kept.block_bytes);
+        MIXTURA_RETURN_IF_ERROR(grow(scratch.rows, static_cast<std::uint64_t>(kStripRows) * row_bytes));
+        for (std::int64_t first = piece.first_row; first < piece.last_row; first += kStripRows) {
+            const WeightPiece strip{&job, piece.job_index, first, std::min(first + kStripRows, piece.last_row)};
+            std::vector<std::int64_t> columns;
+            for (std::int64_t row = first; row < strip.last_row; ++row) columns.push_back(file_row(binding, row));
+            source.fill_turned(columns, begin, binding.columns, job.dtype, scratch.rows.data());
+            MIXTURA_RETURN_IF_ERROR(store(strip, scratch.rows.data(), job.dtype, scratch, loss));
+        }
+        return {};
+    }
     std::vector<float> turned(static_cast<std::size_t>(row_count * binding.columns)),
         values(static_cast<std::size_t>(kStripRows * width));
     MIXTURA_RETURN_IF_ERROR(grow(scratch.rows, static_cast<std::uint64_t>(kStripRows) * job.file_row_bytes));

@@ -82,6 +82,13 @@ Status read_f8(Keys& keys, Quantisation& out) {
     return {};
 }
 
+// 8-bit floats with a scale a row; how activations are rounded there is nothing to us.
+Status read_fbgemm(Keys& keys, Quantisation& out) {
+    out.method = QuantisationMethod::block_f8;
+    keys.ignore({"activation_scale_ub"});
+    return {};
+}
+
 // Whose weights are described group by group, all in the same words.
 Status read_compressed(Keys& keys, Quantisation& out) {
     out.method = QuantisationMethod::block_f8;
@@ -201,6 +208,8 @@ Result<Quantisation> read_quantisation(JsonValue quantization_config) {
         out.method = QuantisationMethod::mxfp4;
     } else if (method == "fp8") {
         status = read_f8(keys, out);
+    } else if (method == "fbgemm_fp8") {
+        status = read_fbgemm(keys, out);
     } else if (method == "compressed-tensors") {
         status = read_compressed(keys, out);
     } else if (method == "awq") {
@@ -211,7 +220,7 @@ Result<Quantisation> read_quantisation(JsonValue quantization_config) {
         status = read_bitsandbytes(keys, out);
     } else {
         return keys.refuse(StatusCode::unsupported, "quant_method",
-                           "awq, bitsandbytes, compressed-tensors, fp8, gptq or mxfp4");
+                           "awq, bitsandbytes, compressed-tensors, fbgemm_fp8, fp8, gptq or mxfp4");
     }
     MIXTURA_RETURN_IF_ERROR(std::move(status));
     keys.warn(out.warnings);

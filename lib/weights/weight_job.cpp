@@ -67,8 +67,21 @@ double element_bits(DType dtype) noexcept {
     return 8.0 * static_cast<double>(info.block_bytes) / static_cast<double>(info.block_elements);
 }
 
+// 8-bit floats whose matrix lies the other way round: a block format still where the scales of a file's column, which
+// is a row here, serve whole blocks.
+DType turned_f8(const WeightBinding& binding, const PackedTensor& packed) noexcept {
+    if (binding.form != WeightForm::packed || binding.source.input_begin >= 0) return DType::f32;
+    for (const DType dtype : {DType::f8_e4m3_128, DType::f8_e4m3_32}) {
+        const std::int64_t unit = dtype_info(dtype).block_elements, run = packed.block_rows;
+        if (binding.columns % unit == 0 && (run % unit == 0 || run >= packed.slice_rows)) return dtype;
+    }
+    return DType::f32;
+}
+
 // The dtype in memory: the file's, but f32 where the file's cannot be had in that form.
-DType stored_dtype(const WeightBinding& binding, DType file_dtype) {
+DType stored_dtype(const WeightBinding& binding, DType file_dtype, const PackedTensor* packed) {
+    if (packed != nullptr && packed->scheme == PackedTensor::Scheme::block_f8 && binding.source.is_transposed)
+        return turned_f8(binding, *packed);
     const bool is_block = dtype_info(file_dtype).block_elements != 1;
     if (!binding.source.scales.empty()) return DType::mxfp4;
     if (binding.form == WeightForm::floats) return DType::f32;
@@ -109,7 +122,7 @@ Result<WeightJob> make_job(const WeightIndex& index, const WeightBinding& bindin
         job.slice_offset =
             static_cast<std::uint64_t>(source.slice) * static_cast<std::uint64_t>(job.file_rows) * job.file_row_bytes;
     }
-    job.dtype = stored_dtype(binding, tensor.dtype);
+    job.dtype = stored_dtype(binding, tensor.dtype, job.packed);
     std::optional<std::uint64_t> bytes;
     if (binding.form == WeightForm::packed || binding.form == WeightForm::plain)
         bytes = packed_bytes(job.dtype, binding.rows, binding.columns);

@@ -229,4 +229,4 @@ def main(golden, out):
         print(f"{name}: forward {error:.1e}, packing changes logits by {np.abs(after - ours).max() / np.abs(ours).max():.3f}")
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__": main(*sys.argv[1:])

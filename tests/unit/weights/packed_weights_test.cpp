@@ -371,5 +371,101 @@ TEST_CASE("parts that are missing or do not fit are named with what was expected
     Packed stacked = f8(256);
     stacked.file.tensors[0].shape = {2, 100, 256};
     CHECK(Opened(stacked).status.message() ==
-          "tensor 'w.weight' is f8_e4m3 [2, 100, 256], expected a matrix of f8_e4m3 whose name ends in .weight");
+          "tensor 'w.weight_scale_inv' is f32 [2, 2], expected f32 or a narrower float of shape [2, 1, 2], [2, 100, 1] "
+          "or [1] for 'w.weight'");
+    stacked.file.tensors[0].shape = {2, 10, 10, 256};
+    CHECK(Opened(stacked).status.message() ==
+          "tensor 'w.weight' is f8_e4m3 [2, 10, 10, 256], expected a matrix of f8_e4m3 or a stack of them");
+    Packed square = f8(256);
+    square.file.tensors[0] = {"w", "F8_E4M3", {2, 32, 32}, std::string(2048, '\0')};
+    square.file.tensors[1] = {"w_scale", "F32", {2, 32, 1}, std::string(256, '\0')};
+    CHECK(Opened(square).status.message() ==
+          "tensor 'w_scale' is [2, 32, 1], which are scales of rows or of columns of 'w' [2, 32, 32], expected matrices "
+          "that are not square or a name that ends in .weight");
+}
+
+namespace {
+
+// Three experts' 8-bit floats [3, rows, columns] as a file has them, with scales of some shape.
+struct Stack {
+    std::string name, config;
+    std::int64_t rows, columns;
+    std::vector<std::int64_t> scale_shape;
+    std::int64_t block_rows, block_columns;  // that share a scale
+    bool is_turned;                          // the file has [in, out]
+    DType dtype;                             // in memory
+};
+
+const std::string kBlocks = R"({"quant_method":"fp8","weight_block_size":[32,128]})";
+const std::string kRows = R"({"quant_method":"fbgemm_fp8","activation_scale_ub":1200.0})";
+
+}  // namespace
+
+TEST_CASE("stacked experts of 8-bit floats stay 8-bit floats, whichever way they lie", "[weights][short]") {
+    const Stack stacks[] = {
+        {"w.weight", kBlocks, 70, 256, {3, 3, 2}, 32, 128, false, DType::f8_e4m3_128},
+        {"w.experts", kBlocks, 70, 160, {3, 3, 2}, 32, 128, false, DType::f8_e4m3_32},
+        {"w.weight", kRows, 70, 256, {3, 70, 1}, 1, 256, false, DType::f8_e4m3_128},
+        {"w.experts", kRows, 70, 100, {3, 1, 1}, 70, 100, false, DType::f32},
+        {"w.experts", kRows, 256, 70, {3, 1, 70}, 256, 1, true, DType::f8_e4m3_128},  // fbgemm's gates and ups
+        {"w.experts", kRows, 160, 70, {3, 70, 1}, 160, 1, true, DType::f8_e4m3_32},   // and its downs
+        {"w.experts", kBlocks, 96, 130, {3, 3, 2}, 32, 128, true, DType::f8_e4m3_32},
+        {"w.experts", kRows, 100, 70, {3, 1, 70}, 100, 1, true, DType::f32},
+        {"w.experts", kRows, 128, 70, {}, 3 * 128, 70, true, DType::f8_e4m3_128},
+    };
+    for (const Stack& stack : stacks) {
+        const auto [rows, columns] = std::pair{stack.rows, stack.columns};
+        INFO(stack.config << " [" << rows << ", " << columns << "], turned " << stack.is_turned);
+        Packed p("packed.safetensors", "fp8.values", stack.config);
+        std::string codes;
+        for (std::int64_t i = 0; i < 3 * rows * columns; ++i)
+            codes.push_back(static_cast<char>((i * 37 + i / 119) % 126 | (i % 3 == 0 ? 128 : 0)));
+        std::vector<float> scales;
+        std::int64_t scale_count = 1;
+        for (const std::int64_t extent : stack.scale_shape) scale_count *= extent;
+        for (std::int64_t i = 0; i < scale_count; ++i) scales.push_back(0.25F + 0.01F * static_cast<float>(i % 97));
+        p.add(stack.name, "F8_E4M3", {3, rows, columns}, codes);
+        p.add(stack.name + (stack.config == kBlocks ? "_scale_inv" : "_scale"), "F32", stack.scale_shape,
+              std::string(reinterpret_cast<const char*>(scales.data()), scales.size() * sizeof(float)));
+        const Opened opened(p);
+        INFO(opened.status.message());
+        REQUIRE(opened.status.is_ok());
+        const std::int64_t across = (columns + stack.block_columns - 1) / stack.block_columns,
+                           down = (rows + stack.block_rows - 1) / stack.block_rows;
+        const auto value = [&](std::int64_t expert, std::int64_t row, std::int64_t column) {
+            const auto code = static_cast<std::uint8_t>(
+                codes[static_cast<std::size_t>((expert * rows + row) * columns + column)]);
+            const std::int64_t block = scale_count == 1 ? 0
+                                                        : (expert * down + row / stack.block_rows) * across +
+                                                              column / stack.block_columns;
+            return f8_e4m3_to_f32(code) * scales[static_cast<std::size_t>(block)];
+        };
+        for (const std::int64_t expert : {0, 2}) {
+            for (const WeightForm form : {WeightForm::packed, WeightForm::plain, WeightForm::floats}) {
+                WeightBinding binding = stack.is_turned ? matrix(columns, rows, form) : matrix(rows, columns, form);
+                binding.source.tensor = stack.name;
+                binding.source.slice = expert;
+                binding.source.is_transposed = stack.is_turned;
+                std::vector<float> expected;
+                for (std::int64_t row = 0; row < binding.rows; ++row) {
+                    for (std::int64_t column = 0; column < binding.columns; ++column)
+                        expected.push_back(stack.is_turned ? value(expert, column, row) : value(expert, row, column));
+                }
+                const Loaded loaded = load(opened, binding);
+                INFO(loaded.refusal);
+                if (form == WeightForm::packed) CHECK(loaded.dtype == stack.dtype);
+                check_equal(loaded.values, expected);
+                if (form != WeightForm::packed) continue;
+                // Every second row, as gates and ups may lie.
+                binding.source.rows = {1, 1, 2};
+                binding.rows /= 2;
+                std::vector<float> odd;
+                for (std::int64_t row = 0; row < binding.rows; ++row) {
+                    const auto from = expected.begin() + (2 * row + 1) * binding.columns;
+                    odd.insert(odd.end(), from, from + binding.columns);
+                }
+                check_equal(load(opened, binding).values, odd);
+            }
+        }
+    }
 }

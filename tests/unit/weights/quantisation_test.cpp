@@ -30,6 +30,10 @@ TEST_CASE("published configurations of each scheme are understood without a warn
     CHECK(deepseek->method == QuantisationMethod::block_f8);
     CHECK(deepseek->block_rows == 128);
     CHECK(deepseek->block_columns == 64);
+    const auto fbgemm = read(R"({"quant_method":"fbgemm_fp8","activation_scale_ub":1200.0,
+                                 "modules_to_not_convert":["model.layers.0.feed_forward.router"]})");
+    REQUIRE(fbgemm);
+    CHECK(fbgemm->method == QuantisationMethod::block_f8);
     const auto compressed = read(R"({"quant_method":"compressed-tensors","format":"float-quantized",
         "config_groups":{"group_0":{"input_activations":{"dynamic":true,"num_bits":8,"type":"float"},"targets":["Linear"],
         "weights":{"actorder":null,"block_structure":[32,96],"dynamic":false,"group_size":null,"num_bits":8,
@@ -55,7 +59,7 @@ TEST_CASE("published configurations of each scheme are understood without a warn
         "bnb_4bit_compute_dtype":"bfloat16","bnb_4bit_quant_storage":"uint8","llm_int8_threshold":6.0})");
     REQUIRE(nf4);
     CHECK(nf4->method == QuantisationMethod::nf4);
-    for (const auto* each : {&*deepseek, &*compressed, &*awq, &*gptq, &*nf4}) CHECK(each->warnings.empty());
+    for (const auto* each : {&*deepseek, &*fbgemm, &*compressed, &*awq, &*gptq, &*nf4}) CHECK(each->warnings.empty());
 }
 
 TEST_CASE("keys nobody knows are warned of by name", "[weights][short]") {
@@ -66,9 +70,9 @@ TEST_CASE("keys nobody knows are warned of by name", "[weights][short]") {
 
 TEST_CASE("values that change numbers are refused with the key, the value and what was expected", "[weights][short]") {
     CHECK(refusal(R"({"quant_method":"quip"})") ==
-          kBegin + "quant_method is '\"quip\"', expected awq, bitsandbytes, compressed-tensors, fp8, gptq or mxfp4");
+          kBegin + "quant_method is '\"quip\"', expected awq, bitsandbytes, compressed-tensors, fbgemm_fp8, fp8, gptq or mxfp4");
     CHECK(refusal(R"({"bits":4})") ==
-          kBegin + "quant_method is 'missing', expected awq, bitsandbytes, compressed-tensors, fp8, gptq or mxfp4");
+          kBegin + "quant_method is 'missing', expected awq, bitsandbytes, compressed-tensors, fbgemm_fp8, fp8, gptq or mxfp4");
     CHECK(refusal(R"({"quant_method":"fp8","fmt":"e5m2"})") == kBegin + "fmt is '\"e5m2\"', expected \"e4m3\"");
     CHECK(refusal(R"({"quant_method":"fp8","weight_block_size":[128]})") ==
           kBegin + "weight_block_size is '[128]', expected two sizes of at least 1");
