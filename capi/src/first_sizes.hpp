@@ -17,6 +17,7 @@ MIXTURA_FIRST_SIZE(mixtura_backend_info, 32);
 MIXTURA_FIRST_SIZE(mixtura_model_facts, 128);
 MIXTURA_FIRST_SIZE(mixtura_tensor_info, 104);
 MIXTURA_FIRST_SIZE(mixtura_memory_forecast, 64);
+MIXTURA_FIRST_SIZE(mixtura_forecast_options, 32);
 MIXTURA_FIRST_SIZE(mixtura_model_options, 32);
 MIXTURA_FIRST_SIZE(mixtura_weight_error, 64);
 MIXTURA_FIRST_SIZE(mixtura_encode_options, 16);

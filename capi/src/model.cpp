@@ -11,24 +11,40 @@ std::vector<std::uint8_t> mask_bytes(const mixtura::RouterPolicy& policy) {
     return {policy.is_masked.begin(), policy.is_masked.end()};
 }
 
+mixtura::WeightMix mix_from(const char* weights) {
+    return weights == nullptr ? mixtura::WeightMix() : take(mixtura::parse_weight_mix(weights));
+}
+
+void forecast_into(mixtura_memory_forecast* forecast, const char* path, std::int64_t context_tokens,
+                   std::int32_t cache_dtype, const char* weights) {
+    const mixtura::MemoryForecast found = take(mixtura::Model::forecast(
+        &given(path, "path"), context_tokens, cache_dtypes_from(cache_dtype), mix_from(weights)));
+    mixtura_memory_forecast out = MIXTURA_MEMORY_FORECAST_INIT;
+    out.weight_bytes = found.weight_bytes;
+    out.cache_bytes = found.cache_bytes;
+    out.scratch_bytes = found.scratch_bytes;
+    out.context_tokens = found.context_tokens;
+    out.routed_parameters = found.token.routed_parameters;
+    out.multiplied_parameters = found.token.multiplied_parameters;
+    out.read_bytes = found.token.read_bytes;
+    give(forecast, out, "forecast");
+}
+
 }  // namespace
 
 extern "C" {
 
 mixtura_status mixtura_model_forecast(const char* path, int64_t context_tokens, int32_t cache_dtype,
                                       mixtura_memory_forecast* forecast) noexcept {
+    return guard([&] { forecast_into(forecast, path, context_tokens, cache_dtype, nullptr); });
+}
+
+mixtura_status mixtura_model_forecast_with(const char* path, const mixtura_forecast_options* options,
+                                           mixtura_memory_forecast* forecast) noexcept {
     return guard([&] {
-        const mixtura::MemoryForecast found =
-            take(mixtura::Model::forecast(&given(path, "path"), context_tokens, cache_dtypes_from(cache_dtype)));
-        mixtura_memory_forecast out = MIXTURA_MEMORY_FORECAST_INIT;
-        out.weight_bytes = found.weight_bytes;
-        out.cache_bytes = found.cache_bytes;
-        out.scratch_bytes = found.scratch_bytes;
-        out.context_tokens = found.context_tokens;
-        out.routed_parameters = found.token.routed_parameters;
-        out.multiplied_parameters = found.token.multiplied_parameters;
-        out.read_bytes = found.token.read_bytes;
-        give(forecast, out, "forecast");
+        const mixtura_forecast_options defaults = MIXTURA_FORECAST_OPTIONS_INIT;
+        const mixtura_forecast_options wanted = options_of(options, defaults, "options");
+        forecast_into(forecast, path, wanted.context_tokens, wanted.cache_dtype, wanted.weights);
     });
 }
 
@@ -45,7 +61,7 @@ mixtura_status mixtura_model_open(const char* path, const mixtura_model_options*
                 return flow_from(wanted.on_progress(done, total, wanted.user_data));
             };
         }
-        if (wanted.weights != nullptr) ours.weights = take(mixtura::parse_weight_mix(wanted.weights));
+        ours.weights = mix_from(wanted.weights);
         mixtura_model opened{take(mixtura::Model::open(&given(path, "path"), ours))};
         for (std::int64_t layer = 0; layer < opened.model.layer_count(); ++layer) {
             const mixtura::Router* router = opened.model.router(layer);

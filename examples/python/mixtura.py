@@ -146,6 +146,7 @@ model_facts struct_size:z layer_count:l hidden_size:l head_count:l kv_head_count
 tensor_info struct_size:z dtype:i rank:i shape:l*8 file_index:I reserved:I offset_bytes:u size_bytes:u
 memory_forecast struct_size:z weight_bytes:u cache_bytes:u scratch_bytes:u context_tokens:l routed_parameters:u
   multiplied_parameters:u read_bytes:u
+forecast_options struct_size:z context_tokens:l cache_dtype:i reserved:i weights:s
 model_options struct_size:z thread_count:i reserved:i on_progress:progress_callback user_data:p weights:s
 weight_error struct_size:z role:s kind:s parameter_count:u error_sum:d square_sum:d largest:d from:i to:i
 encode_options struct_size:z added_tokens:i add_bos:i
@@ -227,6 +228,7 @@ checkpoint_tensor i p z *tensor_info
 checkpoint_tensor_name i p z p z Z
 checkpoint_read i p z p z
 model_forecast i s l i *memory_forecast
+model_forecast_with i s *forecast_options *memory_forecast
 model_open i s *model_options P
 model_destroy v p
 model_get_facts i p *model_facts
@@ -1026,9 +1028,11 @@ def _facts(found: Any) -> Facts:
     return _record(Facts, found)._replace(has_tokenizer=bool(found.has_tokenizer), has_chat_template=bool(found.has_chat_template))
 
 
-def forecast(path: str | os.PathLike[str], context_tokens: int = 0, cache_dtype: str = "f16") -> Forecast:
-    """The memory a model and a context will need, from headers alone."""
-    return _record(Forecast, _fill("memory_forecast", "model_forecast", os.fsencode(path), context_tokens, _cache_dtype(cache_dtype)))
+def forecast(path: str | os.PathLike[str], context_tokens: int = 0, cache_dtype: str = "f16", weights: str | None = None) -> Forecast:
+    """The memory a model and a context will need, from headers alone; `weights` as in Model()."""
+    options = _new("forecast_options", context_tokens=context_tokens, cache_dtype=_cache_dtype(cache_dtype),
+                   weights=None if weights is None else _utf8(weights))
+    return _record(Forecast, _fill("memory_forecast", "model_forecast_with", os.fsencode(path), options))
 
 
 class TensorInfo(NamedTuple):

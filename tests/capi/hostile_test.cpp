@@ -144,6 +144,8 @@ TEST_CASE("A NULL among good arguments is refused by its name, or is one of thos
     MIXTURA_EACH_NULL(mixtura_checkpoint_read, checkpoint, 0, bytes.data(), bytes.size());
     mixtura_memory_forecast forecast = MIXTURA_MEMORY_FORECAST_INIT;
     MIXTURA_EACH_NULL(mixtura_model_forecast, path.c_str(), 0, 0, &forecast);
+    const mixtura_forecast_options forecast_options = MIXTURA_FORECAST_OPTIONS_INIT;
+    MIXTURA_EACH_NULL(mixtura_model_forecast_with, path.c_str(), &forecast_options, &forecast);
     mixtura_model* unmade = nullptr;
     const mixtura_model_options model_options = MIXTURA_MODEL_OPTIONS_INIT;
     MIXTURA_EACH_NULL(mixtura_model_open, nullptr, &model_options, &unmade);
@@ -300,6 +302,7 @@ TEST_CASE("A NULL among good arguments is refused by its name, or is one of thos
                                             "mixtura_checkpoint_text#4",
                                             "mixtura_checkpoint_warnings#3",
                                             "mixtura_checkpoint_tensor_name#4",
+                                            "mixtura_model_forecast_with#1",
                                             "mixtura_model_text#4",
                                             "mixtura_model_warnings#3",
                                             "mixtura_tokenizer_encode#3",
@@ -384,6 +387,11 @@ TEST_CASE("Structures smaller than the first, or larger with something unknown i
     const Generation generation = make_generation(model.get());
     const auto tokens = reference_tokens();
     const std::string path = tiny_model();
+    each_size<mixtura_forecast_options>(
+        MIXTURA_FORECAST_OPTIONS_INIT, [&](const mixtura_forecast_options* options) {
+            mixtura_memory_forecast forecast = MIXTURA_MEMORY_FORECAST_INIT;
+            return mixtura_model_forecast_with(path.c_str(), options, &forecast);
+        });
     each_size<mixtura_model_options>(
         MIXTURA_MODEL_OPTIONS_INIT,
         [&](const mixtura_model_options* options) {

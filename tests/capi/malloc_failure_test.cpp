@@ -76,6 +76,10 @@ bool go_alone(std::string& answer_text) {
     mixtura_memory_forecast forecast = MIXTURA_MEMORY_FORECAST_INIT;
     if (mixtura_model_forecast(model.c_str(), 0, 0, &forecast) != MIXTURA_OK) return false;
     add(&forecast, sizeof forecast);
+    mixtura_forecast_options forecast_options = MIXTURA_FORECAST_OPTIONS_INIT;
+    forecast_options.weights = "mixed";
+    if (mixtura_model_forecast_with(model.c_str(), &forecast_options, &forecast) != MIXTURA_OK) return false;
+    add(&forecast, sizeof forecast);
 
     mixtura_tokenizer* tokenizer = nullptr;
     if (mixtura_tokenizer_open(vocabulary.c_str(), &tokenizer) != MIXTURA_OK) return false;

@@ -1,5 +1,6 @@
 // What a host may ask of a model and of a generation when it makes them.
 #include <algorithm>
+#include <cstring>
 
 #include "capi/support.hpp"
 
@@ -86,6 +87,33 @@ TEST_CASE("A model opened through C may have its weights quantised, and tells th
     options.weights = "everything";
     CHECK(mixtura_model_open(tiny_model().c_str(), &options, &unmade) == MIXTURA_INVALID_ARGUMENT);
     CHECK(unmade == nullptr);
+}
+
+TEST_CASE("A forecast counts with weights as they will be loaded", "[capi][short]") {
+    mixtura_memory_forecast as_filed = MIXTURA_MEMORY_FORECAST_INIT, plain = as_filed, mixed = as_filed;
+    must(mixtura_model_forecast(tiny_model().c_str(), 100, MIXTURA_CACHE_Q8, &as_filed));
+    mixtura_forecast_options options = MIXTURA_FORECAST_OPTIONS_INIT;
+    options.context_tokens = 100;
+    options.cache_dtype = MIXTURA_CACHE_Q8;
+    must(mixtura_model_forecast_with(tiny_model().c_str(), &options, &plain));
+    CHECK(std::memcmp(&plain, &as_filed, sizeof plain) == 0);
+    for (const char* weights : {"mixed", "q8_0", "experts=q4_0"}) {
+        options.weights = weights;
+        must(mixtura_model_forecast_with(tiny_model().c_str(), &options, &mixed));
+        CHECK(mixed.weight_bytes < plain.weight_bytes);
+        CHECK(mixed.cache_bytes == plain.cache_bytes);
+        mixtura_model_options model_options = MIXTURA_MODEL_OPTIONS_INIT;
+        model_options.weights = weights;
+        mixtura_model* made = nullptr;
+        must(mixtura_model_open(tiny_model().c_str(), &model_options, &made));
+        const Model model(made);
+        mixtura_model_facts facts = MIXTURA_MODEL_FACTS_INIT;
+        must(mixtura_model_get_facts(model.get(), &facts));
+        CHECK(facts.weight_bytes == mixed.weight_bytes);
+    }
+    options.weights = "everything";
+    CHECK(mixtura_model_forecast_with(tiny_model().c_str(), &options, &mixed) == MIXTURA_INVALID_ARGUMENT);
+    CHECK(mixtura_model_forecast_with(tiny_model().c_str(), nullptr, &mixed) == MIXTURA_OK);  // all defaults
 }
 
 TEST_CASE("Keys and values are kept as the choice says, in what the forecast says, and other pairs are refused",

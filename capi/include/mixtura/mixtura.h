@@ -406,6 +406,25 @@ MIXTURA_API MIXTURA_MUST_USE mixtura_status mixtura_model_forecast(const char *p
                                                                   int32_t cache_dtype, mixtura_memory_forecast *forecast)
     MIXTURA_NOEXCEPT;
 
+/** What a forecast counts with. */
+typedef struct mixtura_forecast_options {
+    size_t struct_size;     /**< sizeof this */
+    int64_t context_tokens; /**< 0: the model's own */
+    int32_t cache_dtype;    /**< MIXTURA_CACHE_…; 0: f16 */
+    int32_t reserved;       /**< 0 */
+    const char *weights;    /**< as in mixtura_model_options; NULL: as the file has them */
+} mixtura_forecast_options;
+/** Starts a mixtura_forecast_options. */
+#define MIXTURA_FORECAST_OPTIONS_INIT {sizeof(mixtura_forecast_options), 0, 0, 0, NULL}
+
+/** mixtura_model_forecast() of a model whose weights become something else on the way in.  Errors: as there,
+ * INVALID_ARGUMENT for weights that mixtura_model_open() would refuse.  Blocks on the disk.  Threads: any-thread.
+ * Since: 0.1 */
+MIXTURA_API MIXTURA_MUST_USE mixtura_status mixtura_model_forecast_with(const char *path,
+                                                                       const mixtura_forecast_options *options,
+                                                                       mixtura_memory_forecast *forecast)
+    MIXTURA_NOEXCEPT;
+
 /* ---- Model ------------------------------------------------------------------------------------------------------- */
 
 /** A checkpoint's weights in memory, with its tokenizer and chat template.  Immutable: every function of it is

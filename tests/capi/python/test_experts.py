@@ -179,12 +179,17 @@ class Experts(unittest.TestCase):
         with mx.Model(MODELS / "qwen3-moe") as model, mx.Model(MODELS / "qwen3-moe", weights="experts=q4_0,experts.up=q8_0") as smaller:
             self.assertEqual(model.weight_errors, [])
             self.assertLess(smaller.facts.weight_bytes, model.facts.weight_bytes)
+            told = mx.forecast(MODELS / "qwen3-moe", weights="experts=q4_0,experts.up=q8_0")
+            self.assertEqual(told.weight_bytes, smaller.facts.weight_bytes)
+            self.assertEqual(mx.forecast(MODELS / "qwen3-moe").weight_bytes, model.facts.weight_bytes)
             self.assertEqual(len(smaller.weight_errors), 3 * 16 * 3)
             first = smaller.weight_errors[0]
             self.assertEqual(first[:5], ("layers.0.experts.0.gate.weight", "experts.gate", "bf16", "q4_0", 64 * 32))
             self.assertTrue(0.05 < first.relative_error < 0.12, first)
         with self.assertRaisesRegex(mx.InvalidArgument, "router stay"):
             mx.Model(MODELS / "qwen3-moe", weights="router=q8_0")
+        with self.assertRaisesRegex(mx.InvalidArgument, "router stay"):
+            mx.forecast(MODELS / "qwen3-moe", weights="router=q8_0")
 
     def test_a_cache_keeps_rows_and_lends_its_blocks(self):
         rng = np.random.default_rng(7)
