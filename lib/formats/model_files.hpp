@@ -21,18 +21,19 @@ namespace mixtura {
 // weights/quantisation.hpp finds out; the index then has the weight under its own name, with the extents [out, in]
 // and the dtype that it takes in memory.
 struct PackedTensor {
-    enum class Scheme { block_f8, awq, gptq, nf4 };
+    enum class Scheme { block_f8, awq, gptq, nf4, fp4, int8 };
     Scheme scheme = Scheme::block_f8;
-    TensorInfo codes, scales;                        // nf4's scales are its absmax
+    TensorInfo codes, scales;                        // nf4's, fp4's: absmax; int8's: SCB
     std::int64_t block_rows = 1, block_columns = 0;  // of the weight, that share a scale
     std::int64_t slice_rows = 0;                     // block_f8: after so many rows blocks begin anew (stacked experts)
     TensorInfo zeros, groups;                        // awq and gptq; the group of each input, which may be missing
     bool is_ordered = false;                         // gptq: groups are no runs of inputs; `groups` alone tells
     int zero_offset = 0;                             // what is added to a stored zero point
-    TensorInfo nested_scales, nested_map;            // nf4 whose scales are codes themselves
+    TensorInfo nested_scales, nested_map;            // nf4, fp4 whose scales are codes themselves
     std::int64_t nested_block = 0;
     float nested_offset = 0.0F;
 
+    bool is_bnb_4bit() const noexcept { return scheme == Scheme::nf4 || scheme == Scheme::fp4; }
     bool is_nested() const noexcept { return nested_block > 0; }
     // Whether rows of the weight lie across the whole tensor of codes.
     bool is_across() const noexcept { return scheme == Scheme::awq || scheme == Scheme::gptq; }

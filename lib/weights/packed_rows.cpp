@@ -83,7 +83,7 @@ Status PackedRows::read_scales(const PieceReader& reader, std::int64_t first, st
                                AlignedBuffer& scratch) {
     const TensorInfo& tensor = packed_->scales;
     std::int64_t count = tensor.shape.element_count();
-    if (packed_->scheme == Scheme::nf4) {
+    if (packed_->is_bnb_4bit()) {
         const std::int64_t per_row = in_ / packed_->block_columns;
         first_scale_ = first * per_row;
         count = (last - first) * per_row;
@@ -147,7 +147,7 @@ Result<PackedRows> PackedRows::read(Readers readers, const PackedTensor& packed,
         rows.codes_ = all.data();
         return rows;
     }
-    const std::int64_t row_bytes = packed.scheme == Scheme::nf4 ? rows.in_ / 2 : rows.in_;
+    const std::int64_t row_bytes = packed.is_bnb_4bit() ? rows.in_ / 2 : rows.in_;
     MIXTURA_ASSIGN_OR_RETURN(
         const std::span<const std::byte> some,
         readers[packed.codes.file]->read(packed.codes.offset_bytes + static_cast<std::uint64_t>(first * row_bytes),
@@ -162,7 +162,12 @@ void PackedRows::fill(std::span<const std::int64_t> rows, std::byte* out) const 
     const DTypeInfo& info = dtype_info(dtype_);
     const std::int64_t row_bytes = in_ / info.block_elements * info.block_bytes;
     for (const std::int64_t row : rows) {
-        packed_->scheme == Scheme::nf4 ? fill_nf4(row, out) : fill_f8(row, out);
+        switch (packed_->scheme) {
+            case Scheme::nf4: fill_nf4(row, out); break;
+            case Scheme::fp4: fill_fp4(row, out); break;
+            case Scheme::int8: fill_int8(row, out); break;
+            default: fill_f8(row, out);
+        }
         out += row_bytes;
     }
 }
@@ -237,6 +242,33 @@ void PackedRows::fill_nf4(std::int64_t row, std::byte* out) const noexcept {
         block.scale = Le32::from(f32_bits(scales[i / packed_->block_columns]));
         std::memcpy(block.qs, codes + i / 2, sizeof block.qs);
         store_field(out, static_cast<std::size_t>(i / kUnit), block);
+    }
+}
+
+// 8-bit floats of twelfths.
+void PackedRows::fill_fp4(std::int64_t row, std::byte* out) const noexcept {
+    constexpr std::uint8_t kE4m3[16] = {0x00, 0x18, 0x50, 0x54, 0x48, 0x4C, 0x40, 0x44,
+                                        0x00, 0x98, 0xD0, 0xD4, 0xC8, 0xCC, 0xC0, 0xC4};
+    const float* scales = scales_.data() + row * (in_ / packed_->block_columns) - first_scale_;
+    const std::byte* codes = codes_ + (row - first_) * (in_ / 2);
+    constexpr std::int64_t kUnit = 32;  // of f8_e4m3_32
+    for (std::int64_t i = 0; i < in_; ++i) {
+        if (i % kUnit == 0) {
+            store_field(out, 0, Le32::from(f32_bits(scales[i / packed_->block_columns] / 12.0F)));
+            out += sizeof(Le32);
+        }
+        const auto pair = std::to_integer<unsigned>(codes[i / 2]);
+        *out++ = static_cast<std::byte>(kE4m3[i % 2 == 0 ? pair >> 4 : pair & 0xFU]);
+    }
+}
+
+// w · SCB / 127, rounded after each step.
+void PackedRows::fill_int8(std::int64_t row, std::byte* out) const noexcept {
+    const float scale = scales_[static_cast<std::size_t>(row)];
+    const std::byte* codes = codes_ + (row - first_) * in_;
+    for (std::int64_t i = 0; i < in_; ++i) {
+        const auto code = static_cast<float>(std::to_integer<std::int8_t>(codes[i]));
+        store_field(out, static_cast<std::size_t>(i), Le32::from(f32_bits(code * scale / 127.0F)));
     }
 }
 

@@ -13,6 +13,11 @@
 
 namespace mixtura {
 
+// What codes of bitsandbytes' FP4 stand for, in twelfths of their block's largest; 8-bit floats hold each of them.
+// Source: bitsandbytes' own table, which divides these by 12.
+inline constexpr float kFp4Twelfths[16] = {0.0F, 0.0625F,  8.0F,  12.0F,  4.0F,  6.0F,  2.0F,  3.0F,
+                                           0.0F, -0.0625F, -8.0F, -12.0F, -4.0F, -6.0F, -2.0F, -3.0F};
+
 class PackedRows {
   public:
     // What rows [first, last) of `weight`, whose parts `packed` names, are made of: the codes stay in `codes`, the rest
@@ -47,6 +52,8 @@ class PackedRows {
     const float* f8_scales(std::int64_t row) const noexcept;  // of its blocks
     void fill_f8(std::int64_t row, std::byte* out) const noexcept;
     void fill_nf4(std::int64_t row, std::byte* out) const noexcept;
+    void fill_fp4(std::int64_t row, std::byte* out) const noexcept;
+    void fill_int8(std::int64_t row, std::byte* out) const noexcept;
 
     const PackedTensor* packed_ = nullptr;
     DType dtype_ = DType::unknown;

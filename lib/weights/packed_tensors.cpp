@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "kernels/quant/little_endian.hpp"
 #include "kernels/scaled_format.hpp"
+#include "weights/packed_rows.hpp"
 #include "weights/quantisation.hpp"
 
 namespace mixtura {
@@ -13,7 +14,8 @@ namespace {
 
 using Scheme = PackedTensor::Scheme;
 
-constexpr std::string_view kWeight = ".weight", kCodes = ".qweight", kState = ".quant_state.bitsandbytes__";
+constexpr std::string_view kWeight = ".weight", kCodes = ".qweight", kState = ".quant_state.bitsandbytes__",
+                           kRowScales = ".SCB";
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) noexcept { return a / b + (a % b != 0 ? 1 : 0); }
 
@@ -202,7 +204,7 @@ Result<TensorInfo> resolve_int4(const Quantisation& stated, WeightIndex& index, 
     return weight;
 }
 
-// ---- bitsandbytes: X.weight, X.weight.absmax, .quant_map, .quant_state.bitsandbytes__nf4; nested: two more ------
+// ---- bitsandbytes, 4 bit: X.weight, X.weight.absmax, .quant_map, .quant_state.bitsandbytes__nf4 or fp4; nested: two more
 
 // The JSON beside a weight.
 struct QuantState {
@@ -239,25 +241,27 @@ Result<QuantState> read_state(const WeightIndex& index, const TensorInfo& tensor
                  ", expected a blocksize and a shape of two extents");
 }
 
-Status check_map(const WeightIndex& index, const TensorInfo& map, std::string_view weight) {
+Status check_map(const WeightIndex& index, const TensorInfo& map, std::string_view weight, bool is_fp4) {
     MIXTURA_RETURN_IF_ERROR(check_part(map, weight, DType::f32, {16}));
     std::byte bytes[64];
     MIXTURA_RETURN_IF_ERROR(index.read(map, bytes));
     for (std::size_t i = 0; i < 16; ++i) {
         const float entry = load_f32(bytes, i);
-        if (f32_bits(entry) == f32_bits(kNf4Map[i])) continue;
+        const float expected = is_fp4 ? kFp4Twelfths[i] / 12.0F : kNf4Map[i];
+        if (entry == expected) continue;
         return error(StatusCode::unsupported, "tensor ", quoted(map.name), ": element ", i, " is ", entry,
-                     ", expected NF4's ", kNf4Map[i]);
+                     ", expected ", is_fp4 ? "FP4's " : "NF4's ", expected);
     }
     return {};
 }
 
-Status resolve_nf4(WeightIndex& index, const TensorInfo& state_tensor) {
+Status resolve_bnb_4bit(WeightIndex& index, const TensorInfo& state_tensor) {
     const std::size_t end = state_tensor.name.find(kState);
     const std::string name = state_tensor.name.substr(0, end), type = state_tensor.name.substr(end + kState.size());
-    if (type != "nf4") {
+    const bool is_fp4 = type == "fp4";
+    if (type != "nf4" && !is_fp4) {
         return error(StatusCode::unsupported, "tensor ", quoted(name), " is quantised as ", quoted(type),
-                     ", expected nf4");
+                     ", expected nf4 or fp4");
     }
     MIXTURA_ASSIGN_OR_RETURN(const QuantState state, read_state(index, state_tensor));
     MIXTURA_ASSIGN_OR_RETURN(const TensorInfo* codes, part(index, name, name));
@@ -268,14 +272,14 @@ Status resolve_nf4(WeightIndex& index, const TensorInfo& state_tensor) {
     }
     const std::int64_t blocks = state.out * (state.in / state.block_size);
     PackedTensor packed;
-    packed.scheme = Scheme::nf4;
+    packed.scheme = is_fp4 ? Scheme::fp4 : Scheme::nf4;
     packed.codes = *codes;
     packed.block_columns = state.block_size;
     if (!has_shape(*codes, {state.out * (state.in / 2)}))
         MIXTURA_RETURN_IF_ERROR(check_part(*codes, name, DType::u8, {state.out * (state.in / 2), 1}));
     if (codes->dtype != DType::u8) return check_part(*codes, name, DType::u8, {state.out * (state.in / 2), 1});
     MIXTURA_ASSIGN_OR_RETURN(const TensorInfo* map, part(index, name, name + ".quant_map"));
-    MIXTURA_RETURN_IF_ERROR(check_map(index, *map, name));
+    MIXTURA_RETURN_IF_ERROR(check_map(index, *map, name, is_fp4));
     MIXTURA_ASSIGN_OR_RETURN(const TensorInfo* scales, part(index, name, name + ".absmax"));
     MIXTURA_RETURN_IF_ERROR(check_part(*scales, name, state.nested_block_size > 0 ? DType::u8 : DType::f32, {blocks}));
     packed.scales = *scales;
@@ -290,8 +294,37 @@ Status resolve_nf4(WeightIndex& index, const TensorInfo& state_tensor) {
         packed.nested_map = *nested_map;
     }
     TensorInfo& weight = index.tensors[static_cast<std::size_t>(codes - index.tensors.data())];
-    weight.dtype = DType::nf4;
+    weight.dtype = is_fp4 ? DType::f8_e4m3_32 : DType::nf4;
     weight.shape = *Shape::from(std::vector<std::int64_t>{state.out, state.in});
+    index.packed.emplace(name, std::move(packed));
+    return {};
+}
+
+// ---- bitsandbytes, 8 bit (LLM.int8): X.weight, X.SCB, perhaps X.weight_format ------------------------------------
+
+// Held as f32, the one type here that an int8 times an f32 is exact enough in; a mix makes it smaller, at a price that
+// is measured.
+Status resolve_bnb_8bit(WeightIndex& index, const TensorInfo& scales) {
+    const std::string stem = scales.name.substr(0, scales.name.size() - kRowScales.size()), name = text(stem, kWeight);
+    MIXTURA_ASSIGN_OR_RETURN(const TensorInfo* codes, part(index, scales.name, name));
+    if (codes->shape.rank() != 2)
+        return error(StatusCode::unsupported, "tensor ", quoted(name), " is ", dtype_name(codes->dtype), " ",
+                     codes->shape.to_string(), ", expected a matrix of i8");
+    MIXTURA_RETURN_IF_ERROR(check_part(*codes, name, DType::i8, {codes->shape[0], codes->shape[1]}));
+    MIXTURA_RETURN_IF_ERROR(check_part(scales, name, DType::f32, {codes->shape[0]}));
+    if (const TensorInfo* format = index.find(text(stem, ".weight_format"))) {
+        std::byte number{1};
+        if (format->size_bytes == 1) MIXTURA_RETURN_IF_ERROR(index.read(*format, {&number, 1}));
+        if (number != std::byte{0})
+            return error(StatusCode::unsupported, "tensor ", quoted(format->name), " is ",
+                         std::to_integer<int>(number), ", expected 0, rows one behind another, for ", quoted(name));
+    }
+    PackedTensor packed;
+    packed.scheme = Scheme::int8;
+    packed.codes = *codes;
+    packed.scales = scales;
+    packed.block_columns = codes->shape[1];
+    index.tensors[static_cast<std::size_t>(codes - index.tensors.data())].dtype = DType::f32;
     index.packed.emplace(name, std::move(packed));
     return {};
 }
@@ -311,8 +344,10 @@ Status resolve_packed_tensors(const Quantisation& quantisation, WeightIndex& ind
                    tensor.name.ends_with(kCodes)) {
             MIXTURA_ASSIGN_OR_RETURN(TensorInfo weight, resolve_int4(quantisation, index, tensor));
             weights.push_back(std::move(weight));
-        } else if (method == QuantisationMethod::nf4 && tensor.name.find(kState) != std::string::npos) {
-            MIXTURA_RETURN_IF_ERROR(resolve_nf4(index, tensor));
+        } else if (method == QuantisationMethod::bnb_4bit && tensor.name.find(kState) != std::string::npos) {
+            MIXTURA_RETURN_IF_ERROR(resolve_bnb_4bit(index, tensor));
+        } else if (method == QuantisationMethod::bnb_8bit && tensor.name.ends_with(kRowScales)) {
+            MIXTURA_RETURN_IF_ERROR(resolve_bnb_8bit(index, tensor));
         }
     }
     if (weights.empty()) return {};

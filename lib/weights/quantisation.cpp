@@ -181,14 +181,22 @@ Status read_gptq(Keys& keys, Quantisation& out) {
 }
 
 Status read_bitsandbytes(Keys& keys, Quantisation& out) {
-    out.method = QuantisationMethod::nf4;
-    MIXTURA_RETURN_IF_ERROR(keys.must_be("load_in_4bit", "true"));
-    MIXTURA_RETURN_IF_ERROR(keys.must_be("bnb_4bit_quant_type", "\"nf4\""));
-    MIXTURA_RETURN_IF_ERROR(keys.only("bnb_4bit_quant_storage", {"\"uint8\""}));
-    // Blocks and nested scales are described beside each weight.
-    keys.ignore({"load_in_8bit", "_load_in_4bit", "_load_in_8bit", "bnb_4bit_use_double_quant",
-                 "bnb_4bit_compute_dtype", "llm_int8_enable_fp32_cpu_offload", "llm_int8_has_fp16_weight",
-                 "llm_int8_skip_modules", "llm_int8_threshold"});
+    const auto in_8bit = keys.find("load_in_8bit");
+    const bool is_8bit = in_8bit && in_8bit->as_boolean().value_or(false);
+    out.method = is_8bit ? QuantisationMethod::bnb_8bit : QuantisationMethod::bnb_4bit;
+    if (is_8bit) {
+        MIXTURA_RETURN_IF_ERROR(keys.only("load_in_4bit", {"false"}));
+        MIXTURA_RETURN_IF_ERROR(keys.only("llm_int8_has_fp16_weight", {"false"}));
+        keys.ignore({"bnb_4bit_quant_type", "bnb_4bit_quant_storage"});
+    } else {
+        MIXTURA_RETURN_IF_ERROR(keys.must_be("load_in_4bit", "true"));
+        MIXTURA_RETURN_IF_ERROR(keys.only("bnb_4bit_quant_type", {"\"nf4\"", "\"fp4\""}));
+        MIXTURA_RETURN_IF_ERROR(keys.only("bnb_4bit_quant_storage", {"\"uint8\""}));
+    }
+    // Maps, blocks and nested scales are described beside each weight.
+    keys.ignore({"_load_in_4bit", "_load_in_8bit", "bnb_4bit_use_double_quant", "bnb_4bit_compute_dtype",
+                 "llm_int8_enable_fp32_cpu_offload", "llm_int8_has_fp16_weight", "llm_int8_skip_modules",
+                 "llm_int8_threshold"});
     return {};
 }
 

@@ -14,7 +14,7 @@
 
 namespace mixtura {
 
-enum class QuantisationMethod { none, mxfp4, block_f8, awq, gptq, nf4 };
+enum class QuantisationMethod { none, mxfp4, block_f8, awq, gptq, bnb_4bit, bnb_8bit };
 
 struct Quantisation {
     QuantisationMethod method = QuantisationMethod::none;

@@ -1,5 +1,6 @@
 // Weights in several tensors, from the file to memory: the values of their owners' own programs, bit for bit.
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <cstring>
 
 #include "kernels/unpack.hpp"
@@ -56,17 +57,25 @@ Packed gptq(const std::string& name) {
 }
 
 Packed nf4(const std::string& name) {
+    const std::string type = name.substr(0, 3);
     Packed p("bitsandbytes.safetensors", name + ".values",
-             R"({"quant_method":"bitsandbytes","load_in_4bit":true,"bnb_4bit_quant_type":"nf4"})");
-    const bool is_nested = name == "nf4_nested";
+             R"({"quant_method":"bitsandbytes","load_in_4bit":true,"bnb_4bit_quant_type":")" + type + "\"}");
+    const bool is_nested = name.ends_with("_nested");
     p.part(name + ".weight", "w.weight", "U8").part(name + ".weight.quant_map", "w.weight.quant_map", "F32");
     p.part(name + ".weight.absmax", "w.weight.absmax", is_nested ? "U8" : "F32");
-    const std::string state = ".weight.quant_state.bitsandbytes__nf4";
+    const std::string state = ".weight.quant_state.bitsandbytes__" + type;
     p.part(name + state, "w" + state, "U8");
     if (is_nested) {
         p.part(name + ".weight.nested_absmax", "w.weight.nested_absmax", "F32");
         p.part(name + ".weight.nested_quant_map", "w.weight.nested_quant_map", "F32");
     }
+    return p;
+}
+
+Packed int8() {
+    Packed p("bitsandbytes.safetensors", "int8.values", R"({"quant_method":"bitsandbytes","load_in_8bit":true})");
+    p.part("int8.weight", "w.weight", "I8").part("int8.SCB", "w.SCB", "F32");
+    p.add("w.weight_format", "U8", {}, std::string(1, '\0'));
     return p;
 }
 
@@ -209,6 +218,7 @@ TEST_CASE("weights in several tensors have their owners' values in memory, howev
     check_every_way(gptq("gptq_act"), DType::int4_64);
     check_every_way(nf4("nf4"), DType::nf4);
     check_every_way(nf4("nf4_nested"), DType::nf4);
+    check_every_way(int8(), DType::f32);
     check_every_way(f8(256), DType::f8_e4m3_128);
     check_every_way(f8(288), DType::f8_e4m3_32);
     check_every_way(f8(300), DType::f32);
@@ -222,6 +232,57 @@ TEST_CASE("packed weights take 4.19 to 9 bits each in memory", "[weights][short]
     CHECK(bits(DType::nf4) == 4.5);
     CHECK(bits(DType::f8_e4m3_128) == 8.25);
     CHECK(bits(DType::f8_e4m3_32) == 9.0);
+}
+
+TEST_CASE("FP4 is held as 8-bit floats, each within 2^-22 of its owner's value", "[weights][short]") {
+    for (const char* name : {"fp4", "fp4_nested"}) {
+        const Packed p = nf4(name);
+        const Opened opened(p);
+        INFO(opened.status.message());
+        REQUIRE(opened.status.is_ok());
+        const Loaded loaded = load(opened, matrix(64, 256));
+        CHECK(loaded.dtype == DType::f8_e4m3_32);
+        REQUIRE(loaded.values.size() == p.values.size());
+        std::size_t far = 0;
+        for (std::size_t i = 0; i < p.values.size(); ++i) {
+            const double owner = p.values[i];
+            far += std::abs(loaded.values[i] - owner) > std::abs(owner) * 0x1p-22 ? 1 : 0;
+        }
+        CHECK(far == 0);
+        check_equal(load(opened, matrix(64, 256, WeightForm::floats)).values, loaded.values);
+    }
+    Packed other = nf4("fp4");
+    other.file.tensors[1].bytes[5] = '\x11';
+    CHECK(std::string(Opened(other).status.message()).find("FP4's") != std::string::npos);
+}
+
+TEST_CASE("LLM.int8 becomes smaller where a mix says so, with the loss measured", "[weights][short]") {
+    const Packed p = int8();
+    const Opened opened(p);
+    REQUIRE(opened.status.is_ok());
+    PackedMatrix small;
+    WeightBinding binding = matrix(64, 256);
+    binding.matrix = &small;
+    binding.wanted = DType::q8_0;
+    SerialFor alone;
+    const auto store = WeightStore::load(opened.files.index, {binding}, alone, {});
+    REQUIRE(store);
+    CHECK(small.dtype == DType::q8_0);
+    REQUIRE(store->losses().size() == 1);
+    const QuantisationLoss& loss = store->losses()[0];
+    CHECK(loss.from == DType::f32);
+    CHECK(loss.error_sum > 0);
+    CHECK(loss.error_sum < 1e-4 * loss.square_sum);
+}
+
+TEST_CASE("LLM.int8 in another layout, or whose scales do not fit, is refused", "[weights][short]") {
+    Packed tiled = int8();
+    tiled.file.tensors[2].bytes[0] = '\2';
+    CHECK(Opened(tiled).status.message() ==
+          "tensor 'w.weight_format' is 2, expected 0, rows one behind another, for 'w.weight'");
+    Packed unfit = int8();
+    unfit.file.tensors[1] = {"w.SCB", "F32", {1}, std::string(4, '\0')};
+    CHECK(Opened(unfit).status.message() == "tensor 'w.SCB' is f32 [1], expected f32 [64] for 'w.weight'");
 }
 
 TEST_CASE("GPTQ weights in activation order are held group by group, beside the order", "[weights][short]") {

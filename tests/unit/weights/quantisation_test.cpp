@@ -58,8 +58,15 @@ TEST_CASE("published configurations of each scheme are understood without a warn
         "load_in_4bit":true,"load_in_8bit":false,"bnb_4bit_quant_type":"nf4","bnb_4bit_use_double_quant":true,
         "bnb_4bit_compute_dtype":"bfloat16","bnb_4bit_quant_storage":"uint8","llm_int8_threshold":6.0})");
     REQUIRE(nf4);
-    CHECK(nf4->method == QuantisationMethod::nf4);
-    for (const auto* each : {&*deepseek, &*fbgemm, &*compressed, &*awq, &*gptq, &*nf4}) CHECK(each->warnings.empty());
+    CHECK(nf4->method == QuantisationMethod::bnb_4bit);
+    CHECK(read(R"({"quant_method":"bitsandbytes","load_in_4bit":true,"bnb_4bit_quant_type":"fp4"})")->method ==
+          QuantisationMethod::bnb_4bit);
+    const auto int8 = read(R"({"quant_method":"bitsandbytes","_load_in_8bit":true,"load_in_8bit":true,
+        "load_in_4bit":false,"llm_int8_threshold":6.0,"llm_int8_has_fp16_weight":false,"llm_int8_skip_modules":null,
+        "bnb_4bit_quant_type":"fp4","bnb_4bit_quant_storage":"uint8","bnb_4bit_compute_dtype":"float32"})");
+    REQUIRE(int8);
+    CHECK(int8->method == QuantisationMethod::bnb_8bit);
+    for (const auto* each : {&*deepseek, &*fbgemm, &*compressed, &*awq, &*gptq, &*nf4, &*int8}) CHECK(each->warnings.empty());
 }
 
 TEST_CASE("keys nobody knows are warned of by name", "[weights][short]") {
@@ -95,10 +102,13 @@ TEST_CASE("values that change numbers are refused with the key, the value and wh
           kBegin + "is_marlin_format is 'true', expected false");
     CHECK(refusal(R"({"quant_method":"gptq","bits":4,"group_size":128,"desc_act":"yes"})") ==
           kBegin + "desc_act is '\"yes\"', expected true or false");
-    CHECK(refusal(R"({"quant_method":"bitsandbytes","load_in_8bit":true})") ==
-          kBegin + "load_in_4bit is 'missing', expected true");
-    CHECK(refusal(R"({"quant_method":"bitsandbytes","load_in_4bit":true,"bnb_4bit_quant_type":"fp4"})") ==
-          kBegin + "bnb_4bit_quant_type is '\"fp4\"', expected \"nf4\"");
+    CHECK(refusal(R"({"quant_method":"bitsandbytes"})") == kBegin + "load_in_4bit is 'missing', expected true");
+    CHECK(refusal(R"({"quant_method":"bitsandbytes","load_in_8bit":true,"load_in_4bit":true})") ==
+          kBegin + "load_in_4bit is 'true', expected false");
+    CHECK(refusal(R"({"quant_method":"bitsandbytes","load_in_8bit":true,"llm_int8_has_fp16_weight":true})") ==
+          kBegin + "llm_int8_has_fp16_weight is 'true', expected false");
+    CHECK(refusal(R"({"quant_method":"bitsandbytes","load_in_4bit":true,"bnb_4bit_quant_type":"af4"})") ==
+          kBegin + "bnb_4bit_quant_type is '\"af4\"', expected \"nf4\" or \"fp4\"");
     CHECK(refusal(R"({"quant_method":"compressed-tensors","format":"pack-quantized"})") ==
           kBegin + "format is '\"pack-quantized\"', expected \"float-quantized\" or \"naive-quantized\"");
     CHECK(
