@@ -109,17 +109,7 @@ Rows cost_rows(const SideCost& a, const SideCost& b) {
 nlohmann::ordered_json cost_json(const SideCost& side) {
     nlohmann::ordered_json out = {
         {"side", side.name}, {"weight_bytes", side.weight_bytes}, {"cache_bytes", side.cache_bytes}};
-    for (const RoleError& role : errors_by_role(side.weight_errors)) {
-        out["weight_errors"].push_back({{"role", role.role},
-                                        {"from", dtype_name(role.from)},
-                                        {"to", dtype_name(role.to)},
-                                        {"matrices", role.matrices},
-                                        {"relative_error", relative_error(role.error_sum, role.square_sum)},
-                                        {"largest_relative_error", role.worst_error},
-                                        {"largest_of", role.worst}});
-    }
-    for (const WeightError& error : side.weight_errors)
-        out["matrix_errors"].push_back({error.role, relative_error(error.error_sum, error.square_sum)});
+    add_weight_errors(side.weight_errors, out);
     if (side.prefill_rates.empty()) return out;
     out["prefill_tokens_per_s"] = median(side.prefill_rates);
     out["decode_tokens_per_s"] = median(side.decode_rates);

@@ -1,4 +1,4 @@
-// mixtura inspect MODEL: what it is, from its headers alone.
+// mixtura inspect MODEL: what it is, from its headers alone; with --errors also what a mix of weights loses.
 #include <mixtura/checkpoint.hpp>
 
 #include <CLI/CLI.hpp>
@@ -12,7 +12,9 @@
 #include "cli/compute_flags.hpp"
 #include "cli/forecast.hpp"
 #include "cli/format.hpp"
+#include "cli/generate_options.hpp"
 #include "cli/output.hpp"
+#include "cli/weight_report.hpp"
 
 namespace mixtura::cli {
 namespace {
@@ -24,6 +26,7 @@ struct Options {
     CacheDTypes cache_dtype;
     bool as_json = false;
     bool with_tensors = false;
+    bool with_errors = false;
 };
 
 // Tensors that differ only in the numbers of their name ("blk.7.ffn_up.weight"), alike in dtype and shape.
@@ -180,7 +183,8 @@ nlohmann::ordered_json shape_json(const Shape& shape) {
     return extents;
 }
 
-void print_json(const Checkpoint& checkpoint, const Result<MemoryForecast>& forecast, const Options& options) {
+void print_json(const Checkpoint& checkpoint, const Result<MemoryForecast>& forecast, const Options& options,
+                std::span<const WeightError> errors) {
     using Json = nlohmann::ordered_json;
     const ModelFacts& facts = checkpoint.facts();
     Json out;
@@ -234,6 +238,7 @@ void print_json(const Checkpoint& checkpoint, const Result<MemoryForecast>& fore
         }
     }
     add_forecast(forecast, out);
+    add_weight_errors(errors, out);
     out["warnings"] = std::vector<std::string>(checkpoint.warnings().begin(), checkpoint.warnings().end());
     // ASCII only, so that no control character of a name reaches a terminal as it is.  Values from a GGUF file may be
     // no UTF-8 (strings are bytes there); they are shown with U+FFFD instead of refused.
@@ -246,12 +251,23 @@ int inspect(const Options& options) {
     const auto mix = parse_weight_mix(options.weights);
     if (!mix) return complain(mix.status());
     const auto forecast = Model::forecast(options.model, options.context_tokens, options.cache_dtype, *mix);
+    std::vector<WeightError> errors;
+    if (options.with_errors) {
+        const auto model = open_model(options.model, 0, options.weights);
+        if (!model) return complain(model.status());
+        errors.assign(model->weight_errors().begin(), model->weight_errors().end());
+    }
     if (options.as_json) {
-        print_json(*checkpoint, forecast, options);
+        print_json(*checkpoint, forecast, options, errors);
         return kExitOk;
     }
     print_text(*checkpoint, options);
     print(forecast_text(forecast));
+    if (options.with_errors) {
+        print("\n" + (errors.empty() ? std::string("no weight becomes another type\n")
+                                     : table(weight_error_rows(errors), "345")));
+        return kExitOk;  // opening the model has warned
+    }
     for (const std::string& warning : checkpoint->warnings()) warn(warning);
     return kExitOk;
 }
@@ -259,7 +275,7 @@ int inspect(const Options& options) {
 }  // namespace
 
 void add_inspect(CLI::App& app, int& exit_code) {
-    auto* command = app.add_subcommand("inspect", "What a model is, from its headers alone; no weight is read");
+    auto* command = app.add_subcommand("inspect", "What a model is, from its headers alone; no weight is read but for --errors");
     const auto options = std::make_shared<Options>();
     command->add_option("MODEL", options->model, "a .gguf or .safetensors file, or a checkpoint's folder")->required();
     command->add_flag("--json", options->as_json, "one JSON object");
@@ -269,6 +285,8 @@ void add_inspect(CLI::App& app, int& exit_code) {
                      "tokens of the context whose memory is told; the model's own where it is not said")
         ->check(CLI::Range(1, 2'147'483'647));
     command->add_option("--weights", options->weights, kWeightsHelp)->capture_default_str();
+    command->add_flag("--errors", options->with_errors,
+                      "load the weights and tell what --weights loses, by role and with the worst matrix of each");
     add_cache_dtype(*command, options->cache_dtype);
     command->callback([options, &exit_code] { exit_code = inspect(*options); });
 }

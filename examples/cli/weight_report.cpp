@@ -44,4 +44,18 @@ std::vector<std::vector<std::string>> weight_error_rows(std::span<const WeightEr
     return rows;
 }
 
+void add_weight_errors(std::span<const WeightError> errors, nlohmann::ordered_json& out) {
+    for (const RoleError& role : errors_by_role(errors)) {
+        out["weight_errors"].push_back({{"role", role.role},
+                                        {"from", dtype_name(role.from)},
+                                        {"to", dtype_name(role.to)},
+                                        {"matrices", role.matrices},
+                                        {"relative_error", relative_error(role.error_sum, role.square_sum)},
+                                        {"largest_relative_error", role.worst_error},
+                                        {"largest_of", role.worst}});
+    }
+    for (const WeightError& error : errors)
+        out["matrix_errors"].push_back({error.role, relative_error(error.error_sum, error.square_sum)});
+}
+
 }  // namespace mixtura::cli

@@ -3,6 +3,7 @@
 
 #include <mixtura/weight_mix.hpp>
 
+#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,5 +25,7 @@ double relative_error(double error_sum, double square_sum);
 
 // Rows for table(), with a heading; the heading alone where nothing was quantised.
 std::vector<std::vector<std::string>> weight_error_rows(std::span<const WeightError> errors);
+// The same and every matrix' as "weight_errors" and "matrix_errors"; neither where nothing was quantised.
+void add_weight_errors(std::span<const WeightError> errors, nlohmann::ordered_json& out);
 
 }  // namespace mixtura::cli
