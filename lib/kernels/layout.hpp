@@ -70,8 +70,8 @@ struct PackedMatrix {
     const std::int32_t* order = nullptr;
 };
 
-// So that the blocks of one token, 128 KiB, go on a stack.
-inline constexpr std::int64_t kOrderedColumnsMax = 64 << 10;
+// So that the blocks of one token, 64 KiB, go on a stack.
+inline constexpr std::int64_t kOrderedColumnsMax = 32 << 10;
 inline std::uint64_t order_bytes(const PackedMatrix& matrix) noexcept {
     return matrix.order == nullptr ? 0 : static_cast<std::uint64_t>(matrix.columns) * sizeof(*matrix.order);
 }

@@ -95,10 +95,11 @@ void multiply_panels(const KernelTable& kernels, const PackedMatrix& weights, st
 
 // Activations in the order of the columns, as blocks.  Every task gathers for itself what its panels read: beside their
 // products, hundreds a gathered element, that is little, and nobody else needs to know of the order.
-void multiply_ordered(const KernelTable& kernels, const PackedMatrix& weights, std::int64_t first_panel,
-                      std::int64_t last_panel, const void* const* x, float* const* y,
-                      std::int64_t token_count) noexcept {
-    ActivationBlock blocks[kOrderedColumnsMax / kBlockColumns];  // 128 KiB
+// Never inline: its stack is for these products alone.
+[[gnu::noinline]] void multiply_ordered(const KernelTable& kernels, const PackedMatrix& weights,
+                                        std::int64_t first_panel, std::int64_t last_panel, const void* const* x,
+                                        float* const* y, std::int64_t token_count) noexcept {
+    ActivationBlock blocks[kOrderedColumnsMax / kBlockColumns];  // 64 KiB
     PackedMatrix in_order = weights;
     in_order.order = nullptr;
     const std::int64_t row_blocks = weights.columns / kBlockColumns;

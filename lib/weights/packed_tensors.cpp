@@ -98,7 +98,8 @@ bool read_f8_blocks(const Quantisation& stated, const TensorInfo& scales, const 
 
 Status resolve_f8(const Quantisation& stated, WeightIndex& index, TensorInfo& weight) {
     const bool is_stacked = weight.shape.rank() == 3;
-    if (weight.dtype != DType::f8_e4m3 || (weight.shape.rank() != 2 && !is_stacked)) {
+    if (weight.dtype != DType::f8_e4m3 || (weight.shape.rank() != 2 && !is_stacked) ||
+        weight.shape.element_count() == 0) {
         return error(StatusCode::unsupported, "tensor ", quoted(weight.name), " is ", dtype_name(weight.dtype), " ",
                      weight.shape.to_string(), ", expected a matrix of f8_e4m3 or a stack of them");
     }

@@ -115,7 +115,7 @@ TEST_CASE("a product of arbitrary bytes has the oracle's bits, NaNs where it has
 TEST_CASE("a matrix with an order of columns has the oracle's bits of activations in that order, in every back-end",
           "[kernels][short]") {
     for (const DType dtype : {DType::int4_32, DType::int4_64, DType::int4_128, DType::q4_0}) {
-        for (const std::int64_t columns : {std::int64_t{128}, std::int64_t{4224}}) {  // of these 15 tokens at a time
+        for (const std::int64_t columns : {std::int64_t{128}, std::int64_t{4224}}) {  // of these 7 tokens at a time
             constexpr std::int64_t kRows = 35, kTokens = 37;
             const Product p{dtype, kRows, columns, kTokens, test::random_weights(dtype, kRows, columns, 7),
                             test::random_activations(kTokens, columns, 8)};

@@ -322,7 +322,7 @@ TEST_CASE("groups of GPTQ that do not exist, are too large or in an order nobody
     WeightBinding table = matrix(64, 256, WeightForm::rows);
     CHECK(load(Opened(gptq("gptq_act")), table).refusal ==
           "tensor 'w.weight' of shape [64, 256] is in activation order and cannot be used for weight, expected at most "
-          "65536 inputs and no table of rows");
+          "32768 inputs and no table of rows");
 }
 
 TEST_CASE("scales of a wider type are taken where an f16 holds them, and refused where it does not",
