@@ -4,7 +4,8 @@ qwen3-moe; into OUT/<name>/{config.json, model.safetensors, reference.safetensor
 
   llama-fp8        block-scaled e4m3, blocks of 32 x 32            qwen3-moe-fp8   blocks of 128 x 128, larger than the matrices
   llama-gptq       int4, one group a row, zero points stored less one    qwen3-moe-awq   int4, groups of 32
-  llama-gptq-order, qwen3-moe-gptq-order   int4, groups of 32 of inputs in a random order, each matrix its own (desc_act)
+  llama-gptq-order, qwen3-moe-gptq-order   int4, groups of 32 of inputs in a random order, each matrix its own (desc_act); seeds
+                   under which no activation lies so near a rounding's tie that f32 falls on its other side
   llama-nf4        NF4, nested absmax                              qwen3-moe-nf4   NF4; experts' down projections, whose rows
                                                                    are half a block, stay bf16
 Weights are rounded to nearest; what the codes mean is each owner's definition (make_packed.py, make_bitsandbytes.py hold it to
@@ -197,8 +198,8 @@ def main(golden, out):
         "llama-fp8": ("llama", fp8(32, 32), f8(32)), "qwen3-moe-fp8": ("qwen3-moe", fp8(128, 128), f8(128)),
         "llama-gptq": ("llama", gptq(), {"quant_method": "gptq", "bits": 4, "group_size": -1, "desc_act": False, "sym": False,
                                         "checkpoint_format": "gptq", "damp_percent": 0.01, "true_sequential": True}),
-        **{f"{model}-gptq-order": (model, gptq(32, 9), {"quant_method": "gptq", "bits": 4, "group_size": 32, "desc_act": True, "sym": False,
-                                                        "static_groups": False, "checkpoint_format": "gptq"}) for model in ("llama", "qwen3-moe")},
+        **{f"{model}-gptq-order": (model, gptq(32, seed), {"quant_method": "gptq", "bits": 4, "group_size": 32, "desc_act": True, "sym": False,
+                                                        "static_groups": False, "checkpoint_format": "gptq"}) for model, seed in (("llama", 8), ("qwen3-moe", 9))},
         "qwen3-moe-awq": ("qwen3-moe", awq(32), {"quant_method": "awq", "bits": 4, "group_size": 32, "version": "gemm", "zero_point": True,
                                                   "modules_to_not_convert": ["mlp.gate"]}),
         "llama-nf4": ("llama", nf4(maps, True), bnb(True)), "qwen3-moe-nf4": ("qwen3-moe", nf4(maps, False), bnb(False))}
