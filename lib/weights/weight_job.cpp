@@ -80,8 +80,10 @@ DType turned_f8(const WeightBinding& binding, const PackedTensor& packed) noexce
 
 // The dtype in memory: the file's, but f32 where the file's cannot be had in that form.
 DType stored_dtype(const WeightBinding& binding, DType file_dtype, const PackedTensor* packed) {
-    if (packed != nullptr && packed->scheme == PackedTensor::Scheme::block_f8 && binding.source.is_transposed)
-        return turned_f8(binding, *packed);
+    if (packed != nullptr && packed->scheme == PackedTensor::Scheme::block_f8 && binding.source.is_transposed) {
+        const DType turned = turned_f8(binding, *packed);
+        if (turned != DType::f32) return turned;
+    }
     const bool is_block = dtype_info(file_dtype).block_elements != 1;
     if (!binding.source.scales.empty()) return DType::mxfp4;
     if (binding.form == WeightForm::floats) return DType::f32;

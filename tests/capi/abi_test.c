@@ -77,6 +77,13 @@ FIELD(mixtura_memory_forecast, routed_parameters, 40, 8);
 FIELD(mixtura_memory_forecast, multiplied_parameters, 48, 8);
 FIELD(mixtura_memory_forecast, read_bytes, 56, 8);
 
+SIZE(mixtura_forecast_options, 32);
+FIELD(mixtura_forecast_options, struct_size, 0, 8);
+FIELD(mixtura_forecast_options, context_tokens, 8, 8);
+FIELD(mixtura_forecast_options, cache_dtype, 16, 4);
+FIELD(mixtura_forecast_options, reserved, 20, 4);
+FIELD(mixtura_forecast_options, weights, 24, 8);
+
 SIZE(mixtura_model_options, 40);
 FIELD(mixtura_model_options, struct_size, 0, 8);
 FIELD(mixtura_model_options, thread_count, 8, 4);
@@ -559,6 +566,10 @@ int main(void) {
     {
         const mixtura_memory_forecast fresh = MIXTURA_MEMORY_FORECAST_INIT;
         expect(fresh.struct_size == sizeof fresh, "MIXTURA_MEMORY_FORECAST_INIT");
+    }
+    {
+        const mixtura_forecast_options fresh = MIXTURA_FORECAST_OPTIONS_INIT;
+        expect(fresh.struct_size == sizeof fresh, "MIXTURA_FORECAST_OPTIONS_INIT");
     }
     {
         const mixtura_model_options fresh = MIXTURA_MODEL_OPTIONS_INIT;
