@@ -8,6 +8,7 @@
 #include "base/machine.hpp"
 #include "kernels/layout.hpp"
 #include "kernels/x86/x86.hpp"
+#include "parallel/fp_environment.hpp"
 
 namespace mixtura {
 namespace {
@@ -58,11 +59,10 @@ bool is_same(const PanelProduct& product, PanelProductFunction tiles, PanelProdu
     return std::memcmp(expected, found, sizeof expected) == 0;
 }
 
-bool give_the_same_bits() noexcept {
-    KernelTable tiles{}, narrower{};
-    amx::fill_integer_products_unchecked(tiles);
-    avx512::fill_integer_products_vnni(narrower);
+}  // namespace
 
+bool amx::products_agree(const KernelTable& tiles, const KernelTable& narrower) noexcept {
+    const FpEnvironment guard;  // the host chooses a back-end in a mode of its own
     // A token's activations begin a block behind those of the one before it.
     ActivationBlock activations[kColumns / kBlockColumns + kTokens];
     Bytes bytes{1};
@@ -95,12 +95,14 @@ bool give_the_same_bits() noexcept {
     return true;
 }
 
-}  // namespace
-
 bool amx::tiles_work() noexcept {
     static const bool work = [] {
         const CpuFeatures cpu = cpu_features();
-        return cpu.avx512_vnni && cpu.amx_tile && cpu.amx_int8 && ask_for_tiles() && give_the_same_bits();
+        if (!cpu.avx512_vnni || !cpu.amx_tile || !cpu.amx_int8 || !ask_for_tiles()) return false;
+        KernelTable tiles{}, narrower{};
+        fill_integer_products_unchecked(tiles);
+        avx512::fill_integer_products_vnni(narrower);
+        return products_agree(tiles, narrower);
     }();
     return work;
 }

@@ -34,7 +34,10 @@ namespace mixtura::amx {
 void fill_integer_products(KernelTable& table) noexcept;  // over those of avx512, which they become where tiles fail
 void fill_integer_products_unchecked(KernelTable& table) noexcept;
 
-// Whether the kernel grants tiles to this process and, tried once for each format, they give the bits of AVX-512 VNNI.
+// Whether a product of every integer format has the same bits by both tables.
+bool products_agree(const KernelTable& tiles, const KernelTable& narrower) noexcept;
+
+// Whether the kernel grants tiles to this process and their products agree with those of AVX-512 VNNI, tried once.
 // The first call asks the kernel, which changes the process for good (amx_check.cpp).  Threads: any-thread.
 bool tiles_work() noexcept;
 }  // namespace mixtura::amx

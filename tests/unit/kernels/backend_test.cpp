@@ -75,3 +75,17 @@ TEST_CASE("a wish above the machine is an error, one below it is granted", "[ker
     CHECK(unknown.status().code() == StatusCode::invalid_argument);
     CHECK(std::string(unknown.status().message()).find("ref") != std::string::npos);
 }
+
+#if defined(__x86_64__)
+TEST_CASE("AMX is never chosen unasked, and by name only where its tiles work", "[kernels][short]") {
+    CpuFeatures all = cpu_features();
+    all.avx2 = all.avx512 = all.avx512_vnni = all.amx_tile = all.amx_int8 = true;
+    CHECK((*choose_backend(std::nullopt, all))->name == "avx512_vnni");
+    const auto asked = choose_backend("amx_int8", all);
+    const bool is_here = choose_backend("amx_int8", cpu_features()).is_ok();
+    CHECK(asked.is_ok() == is_here);
+    if (is_here) return;
+    CHECK(asked.status().code() == StatusCode::no_backend);
+    CHECK(std::string(asked.status().message()).find("'amx_int8' is not usable") != std::string::npos);
+}
+#endif

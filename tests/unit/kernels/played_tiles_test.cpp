@@ -2,6 +2,12 @@
 
 #include <catch2/catch.hpp>
 
+#include "kernels/layout.hpp"
+#include "support/product_tables.hpp"
+#if defined(__x86_64__)
+#include "kernels/x86/x86.hpp"
+#endif
+
 using namespace mixtura;
 
 TEST_CASE("a played tile takes its rows and bytes, and no more", "[kernels][short]") {
@@ -51,3 +57,34 @@ TEST_CASE("a played product takes signed bytes by unsigned ones and adds to what
     CHECK(sums[1][1] == 5 + (-2 + 6 - 12 + 20 - 30 + 42 - 56));
     CHECK(sums[1][2] == static_cast<std::int32_t>(0x7FFF'FFFFU + 1400U));
 }
+
+#if defined(__x86_64__)
+namespace {
+
+void last_output_off(const PanelProduct& product) noexcept {
+    float& last = product.y[product.token_count - 1][product.panel_count * kPanelRows - 1];
+    last += 1.0F + last;
+}
+
+}  // namespace
+
+TEST_CASE("tiles agree where every format's bits do, and not where one output of one format is off",
+          "[kernels][short]") {
+    for (const test::ProductTable& tested : test::product_tables()) {
+        const KernelTable& reference = *test::product_tables()[0].table;
+        INFO(tested.name);
+        CHECK(amx::products_agree(*tested.table, reference));
+        for (const IntegerFormat& format : kIntegerFormats) {
+            static PanelProductFunction right = nullptr;
+            KernelTable table = *tested.table;
+            PanelProductFunction& product = table.product[product_index(format.dtype)];
+            right = product;
+            product = [](const PanelProduct& p) noexcept {
+                right(p);
+                last_output_off(p);
+            };
+            CHECK_FALSE(amx::products_agree(table, reference));
+        }
+    }
+}
+#endif
