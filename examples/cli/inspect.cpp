@@ -275,7 +275,8 @@ int inspect(const Options& options) {
 }  // namespace
 
 void add_inspect(CLI::App& app, int& exit_code) {
-    auto* command = app.add_subcommand("inspect", "What a model is, from its headers alone; no weight is read but for --errors");
+    auto* command =
+        app.add_subcommand("inspect", "What a model is, from its headers alone; no weight is read but for --errors");
     const auto options = std::make_shared<Options>();
     command->add_option("MODEL", options->model, "a .gguf or .safetensors file, or a checkpoint's folder")->required();
     command->add_flag("--json", options->as_json, "one JSON object");

@@ -114,7 +114,7 @@ void prepare(const MixtureCall& call, const Forms& forms, std::int64_t first, st
     float* y[kTokensPerTask];
     for (std::int64_t i = 0; i < last - first; ++i) {
         x[i] = reads_blocks(gate) ? static_cast<const void*>(call.input_blocks + (first + i) * row_blocks)
-                                        : call.input + (first + i) * h;
+                                  : call.input + (first + i) * h;
         y[i] = logits + i;
     }
     matmul_panels(call.kernels, gate, 0, 1, x, y, last - first);

@@ -135,8 +135,7 @@ void quantise_activations(const KernelTable& kernels, ParallelFor& threads, cons
 
 void matmul_panels(const KernelTable& kernels, const PackedMatrix& weights, std::int64_t first_panel,
                    std::int64_t last_panel, const void* const* x, float* const* y, std::int64_t token_count) noexcept {
-    if (weights.order != nullptr)
-        return multiply_ordered(kernels, weights, first_panel, last_panel, x, y, token_count);
+    if (weights.order != nullptr) return multiply_ordered(kernels, weights, first_panel, last_panel, x, y, token_count);
     const std::int64_t whole_last = std::min(last_panel, weights.rows / kPanelRows);
     if (first_panel < whole_last) multiply_panels(kernels, weights, first_panel, whole_last, x, y, token_count);
     if (whole_last == last_panel) return;

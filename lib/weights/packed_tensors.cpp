@@ -114,8 +114,8 @@ Status resolve_f8(const Quantisation& stated, WeightIndex& index, TensorInfo& we
     if (is_stacked && shape.rows == shape.columns && !weight.name.ends_with(kWeight) &&
         has_shape(*scales, {shape.count, shape.rows, 1})) {
         return error(StatusCode::unsupported, "tensor ", quoted(scales->name), " is ", scales->shape.to_string(),
-                     ", which are scales of rows or of columns of ", quoted(weight.name), " ",
-                     weight.shape.to_string(), ", expected matrices that are not square or a name that ends in .weight");
+                     ", which are scales of rows or of columns of ", quoted(weight.name), " ", weight.shape.to_string(),
+                     ", expected matrices that are not square or a name that ends in .weight");
     }
     if (!is_scale_dtype(scales->dtype) || !read_f8_blocks(stated, *scales, shape, is_stacked, packed)) {
         const auto stack = [&](std::int64_t rows, std::int64_t columns) {
@@ -205,7 +205,8 @@ Result<TensorInfo> resolve_int4(const Quantisation& stated, WeightIndex& index, 
     return weight;
 }
 
-// ---- bitsandbytes, 4 bit: X.weight, X.weight.absmax, .quant_map, .quant_state.bitsandbytes__nf4 or fp4; nested: two more
+// ---- bitsandbytes, 4 bit: X.weight, X.weight.absmax, .quant_map, .quant_state.bitsandbytes__nf4 or fp4; nested: two
+// more
 
 // The JSON beside a weight.
 struct QuantState {
@@ -317,8 +318,8 @@ Status resolve_bnb_8bit(WeightIndex& index, const TensorInfo& scales) {
         std::byte number{1};
         if (format->size_bytes == 1) MIXTURA_RETURN_IF_ERROR(index.read(*format, {&number, 1}));
         if (number != std::byte{0})
-            return error(StatusCode::unsupported, "tensor ", quoted(format->name), " is ",
-                         std::to_integer<int>(number), ", expected 0, rows one behind another, for ", quoted(name));
+            return error(StatusCode::unsupported, "tensor ", quoted(format->name), " is ", std::to_integer<int>(number),
+                         ", expected 0, rows one behind another, for ", quoted(name));
     }
     PackedTensor packed;
     packed.scheme = Scheme::int8;

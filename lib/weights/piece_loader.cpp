@@ -244,7 +244,8 @@ Status PieceLoader::load_packed(const WeightPiece& piece, PieceScratch& scratch,
     return {};
 }
 
-// Rows of the matrix are columns of the file's: decoded strip by strip, then turned; 8-bit floats are turned as they are.
+// Rows of the matrix are columns of the file's: decoded strip by strip, then turned; 8-bit floats are turned as they
+// are.
 Status PieceLoader::load_packed_transposed(const WeightPiece& piece, PieceScratch& scratch,
                                            QuantisationLoss* loss) const {
     const WeightJob& job = *piece.job;

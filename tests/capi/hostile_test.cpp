@@ -387,11 +387,10 @@ TEST_CASE("Structures smaller than the first, or larger with something unknown i
     const Generation generation = make_generation(model.get());
     const auto tokens = reference_tokens();
     const std::string path = tiny_model();
-    each_size<mixtura_forecast_options>(
-        MIXTURA_FORECAST_OPTIONS_INIT, [&](const mixtura_forecast_options* options) {
-            mixtura_memory_forecast forecast = MIXTURA_MEMORY_FORECAST_INIT;
-            return mixtura_model_forecast_with(path.c_str(), options, &forecast);
-        });
+    each_size<mixtura_forecast_options>(MIXTURA_FORECAST_OPTIONS_INIT, [&](const mixtura_forecast_options* options) {
+        mixtura_memory_forecast forecast = MIXTURA_MEMORY_FORECAST_INIT;
+        return mixtura_model_forecast_with(path.c_str(), options, &forecast);
+    });
     each_size<mixtura_model_options>(
         MIXTURA_MODEL_OPTIONS_INIT,
         [&](const mixtura_model_options* options) {

@@ -117,7 +117,11 @@ TEST_CASE("a matrix with an order of columns has the oracle's bits of activation
     for (const DType dtype : {DType::int4_32, DType::int4_64, DType::int4_128, DType::q4_0}) {
         for (const std::int64_t columns : {std::int64_t{128}, std::int64_t{4224}}) {  // of these 7 tokens at a time
             constexpr std::int64_t kRows = 35, kTokens = 37;
-            const Product p{dtype, kRows, columns, kTokens, test::random_weights(dtype, kRows, columns, 7),
+            const Product p{dtype,
+                            kRows,
+                            columns,
+                            kTokens,
+                            test::random_weights(dtype, kRows, columns, 7),
                             test::random_activations(kTokens, columns, 8)};
             std::vector<std::int32_t> order;
             for (std::int64_t k = 0; k < columns; ++k)

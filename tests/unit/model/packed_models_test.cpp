@@ -27,11 +27,10 @@ struct PackedModel {
     std::string path() const { return test::golden("packed-models/" + name); }
 };
 const PackedModel kModels[] = {
-    {"llama-fp8", "llama", DType::f8_e4m3_32, false}, {"qwen3-moe-fp8", "qwen3-moe", DType::f8_e4m3_32, false},
-    {"llama-gptq", "llama", DType::int4_64, true},    {"qwen3-moe-awq", "qwen3-moe", DType::int4_32, true},
-    {"llama-gptq-order", "llama", DType::int4_32, true},
-    {"qwen3-moe-gptq-order", "qwen3-moe", DType::int4_32, true},
-    {"llama-nf4", "llama", DType::nf4, false},        {"qwen3-moe-nf4", "qwen3-moe", DType::nf4, false},
+    {"llama-fp8", "llama", DType::f8_e4m3_32, false},    {"qwen3-moe-fp8", "qwen3-moe", DType::f8_e4m3_32, false},
+    {"llama-gptq", "llama", DType::int4_64, true},       {"qwen3-moe-awq", "qwen3-moe", DType::int4_32, true},
+    {"llama-gptq-order", "llama", DType::int4_32, true}, {"qwen3-moe-gptq-order", "qwen3-moe", DType::int4_32, true},
+    {"llama-nf4", "llama", DType::nf4, false},           {"qwen3-moe-nf4", "qwen3-moe", DType::nf4, false},
 };
 
 std::span<const std::byte> bytes_of(const Array& array) { return std::as_bytes(std::span(array.bytes)); }

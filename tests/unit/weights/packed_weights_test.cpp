@@ -49,7 +49,8 @@ Packed awq() {
 }
 
 Packed gptq(const std::string& name) {
-    Packed p("packed.safetensors", name + ".values", name == "gptq_act" ? R"({"quant_method":"gptq","bits":4,"group_size":64,"desc_act":true})"
+    Packed p("packed.safetensors", name + ".values",
+             name == "gptq_act" ? R"({"quant_method":"gptq","bits":4,"group_size":64,"desc_act":true})"
                                 : R"({"quant_method":"gptq","bits":4,"group_size":64})");
     p.part(name + ".qweight", "w.qweight", "I32").part(name + ".qzeros", "w.qzeros", "I32");
     p.part(name + ".scales", "w.scales", "F16").part(name + ".g_idx", "w.g_idx", "I32");
@@ -440,9 +441,10 @@ TEST_CASE("parts that are missing or do not fit are named with what was expected
     Packed square = f8(256);
     square.file.tensors[0] = {"w", "F8_E4M3", {2, 32, 32}, std::string(2048, '\0')};
     square.file.tensors[1] = {"w_scale", "F32", {2, 32, 1}, std::string(256, '\0')};
-    CHECK(Opened(square).status.message() ==
-          "tensor 'w_scale' is [2, 32, 1], which are scales of rows or of columns of 'w' [2, 32, 32], expected matrices "
-          "that are not square or a name that ends in .weight");
+    CHECK(
+        Opened(square).status.message() ==
+        "tensor 'w_scale' is [2, 32, 1], which are scales of rows or of columns of 'w' [2, 32, 32], expected matrices "
+        "that are not square or a name that ends in .weight");
 }
 
 namespace {
@@ -494,11 +496,10 @@ TEST_CASE("stacked experts of 8-bit floats stay 8-bit floats, whichever way they
         const std::int64_t across = (columns + stack.block_columns - 1) / stack.block_columns,
                            down = (rows + stack.block_rows - 1) / stack.block_rows;
         const auto value = [&](std::int64_t expert, std::int64_t row, std::int64_t column) {
-            const auto code = static_cast<std::uint8_t>(
-                codes[static_cast<std::size_t>((expert * rows + row) * columns + column)]);
-            const std::int64_t block = scale_count == 1 ? 0
-                                                        : (expert * down + row / stack.block_rows) * across +
-                                                              column / stack.block_columns;
+            const auto code =
+                static_cast<std::uint8_t>(codes[static_cast<std::size_t>((expert * rows + row) * columns + column)]);
+            const std::int64_t block =
+                scale_count == 1 ? 0 : (expert * down + row / stack.block_rows) * across + column / stack.block_columns;
             return f8_e4m3_to_f32(code) * scales[static_cast<std::size_t>(block)];
         };
         for (const std::int64_t expert : {0, 2}) {

@@ -66,7 +66,8 @@ TEST_CASE("published configurations of each scheme are understood without a warn
         "bnb_4bit_quant_type":"fp4","bnb_4bit_quant_storage":"uint8","bnb_4bit_compute_dtype":"float32"})");
     REQUIRE(int8);
     CHECK(int8->method == QuantisationMethod::bnb_8bit);
-    for (const auto* each : {&*deepseek, &*fbgemm, &*compressed, &*awq, &*gptq, &*nf4, &*int8}) CHECK(each->warnings.empty());
+    for (const auto* each : {&*deepseek, &*fbgemm, &*compressed, &*awq, &*gptq, &*nf4, &*int8})
+        CHECK(each->warnings.empty());
 }
 
 TEST_CASE("keys nobody knows are warned of by name", "[weights][short]") {
@@ -76,10 +77,12 @@ TEST_CASE("keys nobody knows are warned of by name", "[weights][short]") {
 }
 
 TEST_CASE("values that change numbers are refused with the key, the value and what was expected", "[weights][short]") {
-    CHECK(refusal(R"({"quant_method":"quip"})") ==
-          kBegin + "quant_method is '\"quip\"', expected awq, bitsandbytes, compressed-tensors, fbgemm_fp8, fp8, gptq or mxfp4");
-    CHECK(refusal(R"({"bits":4})") ==
-          kBegin + "quant_method is 'missing', expected awq, bitsandbytes, compressed-tensors, fbgemm_fp8, fp8, gptq or mxfp4");
+    CHECK(refusal(R"({"quant_method":"quip"})") == kBegin +
+                                                       "quant_method is '\"quip\"', expected awq, bitsandbytes, "
+                                                       "compressed-tensors, fbgemm_fp8, fp8, gptq or mxfp4");
+    CHECK(refusal(R"({"bits":4})") == kBegin +
+                                          "quant_method is 'missing', expected awq, bitsandbytes, compressed-tensors, "
+                                          "fbgemm_fp8, fp8, gptq or mxfp4");
     CHECK(refusal(R"({"quant_method":"fp8","fmt":"e5m2"})") == kBegin + "fmt is '\"e5m2\"', expected \"e4m3\"");
     CHECK(refusal(R"({"quant_method":"fp8","weight_block_size":[128]})") ==
           kBegin + "weight_block_size is '[128]', expected two sizes of at least 1");
