@@ -477,7 +477,7 @@ TEST_CASE("stacked experts of 8-bit floats stay 8-bit floats, whichever way they
         {"w.experts", kRows, 128, 70, {}, 3 * 128, 70, true, DType::f8_e4m3_128},
     };
     for (const Stack& stack : stacks) {
-        const auto [rows, columns] = std::pair{stack.rows, stack.columns};
+        const std::int64_t rows = stack.rows, columns = stack.columns;
         INFO(stack.config << " [" << rows << ", " << columns << "], turned " << stack.is_turned);
         Packed p("packed.safetensors", "fp8.values", stack.config);
         std::string codes;
