@@ -40,6 +40,14 @@ PagedRows of_head(PagedRows rows, std::int64_t head, std::int64_t head_stride_by
     return rows;
 }
 
+// What a query adds to the scores of one split's positions.
+void fill_bias(const AttentionShape& shape, std::int64_t head, std::int64_t position, std::int64_t split,
+               float* bias) noexcept {
+    const std::int64_t reach = shape.bias_reach;
+    const float* const own = shape.bias + head * (2 * reach + 1) + reach;
+    for (std::int64_t k = 0; k < kSplitTokens; ++k) bias[k] = own[std::clamp(split + k - position, -reach, reach)];
+}
+
 void run_task(const KernelTable& kernels, const AttentionShape& shape, const AttentionCache& cache, const Task& task,
               ConstRows queries, Rows outputs) noexcept {
     const std::int64_t group = shape.query_heads / shape.kv_heads, width = shape.value_width;
@@ -70,12 +78,18 @@ void run_task(const KernelTable& kernels, const AttentionShape& shape, const Att
     AttentionQuery seeing[kQueriesMax];
     std::int64_t seeing_index[kQueriesMax];
     AttentionPartial parts[kQueriesMax];
+    float biases[kQueriesMax][kSplitTokens];  // 64 KiB, touched where the layer has a bias
     for (std::int64_t split = first_key / kSplitTokens * kSplitTokens; split < last_key; split += kSplitTokens) {
         std::int64_t count = 0;
         for (std::int64_t i = 0; i < task.pair_count; ++i) {
             if (std::max(query[i].visible_first, split) >= std::min(query[i].visible_last, split + kSplitTokens))
                 continue;
             seeing[count] = query[i];
+            if (shape.bias != nullptr) {
+                const std::int64_t head = task.kv_head * group + (task.first_pair + i) % group;
+                fill_bias(shape, head, query[i].position, split, biases[count]);
+                seeing[count].bias = biases[count];
+            }
             seeing_index[count++] = i;
         }
         if (count == 0) continue;

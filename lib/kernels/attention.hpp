@@ -28,6 +28,10 @@ struct AttentionShape {
     std::int64_t chunk_tokens = 0;   // > 0: a token sees only its own chunk [c·n, (c+1)·n) of positions
     const float* sinks = nullptr;    // [query_heads] logits of a sink, or nullptr
     const float* slopes = nullptr;   // [query_heads] ALiBi slopes, or nullptr: + slope · (key position - own position)
+    // [query_heads][2 · bias_reach + 1], or nullptr: + bias[head][bias_reach + distance], distance = key position - own
+    // position, those further off as the furthest.
+    const float* bias = nullptr;
+    std::int64_t bias_reach = 0;
 };
 
 // One layer's cache: head h's row of position p lies at

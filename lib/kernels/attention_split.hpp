@@ -30,7 +30,8 @@ struct AttentionQuery {
     std::int64_t position = 0;
     std::int64_t visible_first = 0;
     std::int64_t visible_last = 0;
-    float slope = 0.0F;  // ALiBi; 0: none
+    float slope = 0.0F;           // ALiBi; 0: none
+    const float* bias = nullptr;  // [kSplitTokens] by position in the split, all readable; nullptr: none
 };
 
 // What a split gives for one query: m = max s, l = Σ e^(s - m), o = Σ e^(s - m) · v.

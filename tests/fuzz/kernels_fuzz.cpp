@@ -212,6 +212,11 @@ void check_attention(KernelInput& in) {
         scene.slopes = in.floats(shape.query_heads);
         scene.shape.slopes = scene.slopes.data();
     }
+    if (in.flag()) {
+        scene.bias = in.floats(static_cast<std::int64_t>(scene.bias.size()));
+        scene.shape.bias = scene.bias.data();
+        scene.shape.bias_reach = test::AttentionScene::kBiasReach;
+    }
     SerialFor alone;
     const std::vector<float> expected = scene.attend(reference(), alone, rows);
     const std::int64_t at_once = in.number(1, rows);

@@ -28,6 +28,7 @@ AttentionScene::AttentionScene(AttentionShape s, Types types, std::int64_t key_c
     value_values = gaussians(keys * shape.kv_heads * shape.value_width, seed + 2, 1.0F);
     sinks = gaussians(shape.query_heads, seed + 3, 1.0F);
     slopes = gaussians(shape.query_heads, seed + 4, 0.1F);
+    bias = gaussians(shape.query_heads * (2 * kBiasReach + 1), seed + 5, 1.0F);
     place(seed);
 }
 

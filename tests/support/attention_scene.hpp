@@ -17,6 +17,8 @@ struct AttentionScene {
     std::int64_t keys, rows;
     std::vector<float> queries, key_values, value_values;  // [rows, Q, D], [keys, KV, D], [keys, KV, Dv]
     std::vector<float> sinks, slopes;                      // [Q], for shapes to point at
+    std::vector<float> bias;                               // [Q, 2 · kBiasReach + 1], likewise
+    static constexpr std::int64_t kBiasReach = 37;
     std::vector<std::int32_t> table;
     std::vector<std::byte> key_pages, value_pages;
 

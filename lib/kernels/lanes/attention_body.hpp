@@ -23,6 +23,7 @@ MIXTURA_BODY AttentionPartial weigh(const AttentionSplit& split, const Attention
             const auto distance = static_cast<float>(split.split_first + k - query.position);
             score = fma(slope, add(broadcast(distance), lane_numbers()), score);
         }
+        if (query.bias != nullptr) score = add(score, load(query.bias + k));
         store(weights + k, score);
         if (k < start || k + 16 > end) {
             score = select(lanes_between(start - k, end - k), score, lowest);

@@ -32,6 +32,7 @@ void attend_split(const AttentionSplit& split) noexcept {
             load_cache_row(split.key_dtype, row_at(split.keys, split.block_table, p), 0, split.key_width, row);
             scores[p - first] = attention_score(dot_f32(query.query, row, split.key_width), split.scale, split.soft_cap,
                                                 query.slope, static_cast<float>(p - query.position));
+            if (query.bias != nullptr) scores[p - first] += query.bias[p - split.split_first];
         }
         const float maximum = max_f32(scores, last - first);
 

@@ -69,6 +69,10 @@ std::vector<double> exact_outputs(const Scene& scene) {
                     dot = static_cast<double>(shape.soft_cap) * std::tanh(dot / static_cast<double>(shape.soft_cap));
                 if (shape.slopes != nullptr)
                     dot += static_cast<double>(shape.slopes[h]) * static_cast<double>(p - position);
+                if (shape.bias != nullptr) {
+                    const std::int64_t reach = shape.bias_reach, distance = std::clamp(p - position, -reach, reach);
+                    dot += static_cast<double>(shape.bias[h * (2 * reach + 1) + reach + distance]);
+                }
                 scores.push_back(dot);
                 seen.push_back(p);
             }
@@ -123,6 +127,14 @@ std::vector<Scene> scenes() {
     AttentionShape both_ways = plain;
     both_ways.is_causal = false;
     add(both_ways, DType::f32, 290, 290);
+    const auto add_bias = [&] {
+        all.back().shape.bias = all.back().bias.data();
+        all.back().shape.bias_reach = Scene::kBiasReach;
+    };
+    add(both_ways, DType::f16, 290, 290);
+    add_bias();
+    add(plain, DType::bf16, 530, 40, true, true);
+    add_bias();
     AttentionShape wide{.query_heads = 5, .kv_heads = 1, .key_width = 192, .value_width = 576, .scale = 0.07F};
     add(wide, DType::f32, 270, 9, true, true);
     add(wide, {DType::bf16, DType::f8_e4m3}, 270, 9);
@@ -221,6 +233,11 @@ TEST_CASE("attention has the reference's bits for any number of queries", "[kern
         Scene scene(shape, types[rows % 4], 250 + rows, rows, static_cast<std::uint64_t>(rows));
         if (rows % 3 == 0) scene.shape.sinks = scene.sinks.data();
         if (rows % 5 == 0) scene.shape.slopes = scene.slopes.data();
+        if (rows % 4 == 0) {
+            scene.shape.bias = scene.bias.data();
+            scene.shape.bias_reach = Scene::kBiasReach;
+            scene.shape.is_causal = rows % 8 == 0;
+        }
         check_equal_bits(scene);
     }
 }
