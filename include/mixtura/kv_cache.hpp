@@ -10,6 +10,9 @@
 // block a sequence and moment.  Every append takes a fresh one, into which the step's states are written, and keeps the
 // one before, so that the append can be undone; snapshot() keeps further moments to come back to.  No state is ever
 // copied.
+//
+// A group of a source keeps rows of what a decoder reads beside its own past, an encoder's output: append_source()
+// reserves them, once a sequence, whatever its length, and they never grow.
 #pragma once
 
 #include <mixtura/status.hpp>
@@ -46,12 +49,13 @@ struct KVLayer {
 struct KVGroup {
     std::int64_t window_tokens = 0;  // a query at q sees (q - window, q]; 0 = no window
     std::int64_t chunk_tokens = 0;   // a query at q sees from the last multiple of it up to q; 0 = no chunks
+    bool is_source = false;          // its rows are those of append_source(), and every query sees all of them
 };
 
 struct KVDescription {
     std::vector<KVLayer> layers = {};
     std::vector<KVGroup> groups = {KVGroup{}};
-    std::int64_t tokens_max = 2'147'483'647;  // of one sequence
+    std::int64_t tokens_max = 2'147'483'647;  // of one sequence, and of one source
     // Of all blocks, in use or kept for reuse; unset: what the machine, or this process' cgroup, has.
     std::optional<std::uint64_t> bytes_max = {};
     std::int64_t snapshots_max = 4;  // of one sequence's states: one more, and the oldest goes
@@ -118,8 +122,8 @@ class KVCache {
     static Result<KVCache> create(KVDescription description) noexcept;
 
     // Block bytes that one sequence of `tokens` tokens needs when at most `step_tokens` are appended at once and
-    // release_before follows every step, with all the snapshots it may have.  Errors as create().   Threads:
-    // any-thread.
+    // release_before follows every step, with all the snapshots it may have, and a source as long as it.  Errors as
+    // create().   Threads: any-thread.
     static Result<std::uint64_t> bytes_needed(const KVDescription& description, std::int64_t tokens,
                                               std::int64_t step_tokens) noexcept;
 
@@ -138,6 +142,11 @@ class KVCache {
     // Reserves the next `count` positions (zeroed) and gives the first.  OUT_OF_RANGE beyond tokens_max;
     // BUDGET_EXCEEDED, OUT_OF_HOST_MEMORY.  On failure every sequence and every byte is as before.
     Result<std::int64_t> append(SequenceId sequence, std::int64_t count) noexcept;
+    // Reserves `count` rows (zeroed) in the groups of a source, to be written before they are read; a sequence without
+    // them has none there.  BAD_STATE where it has some; INVALID_ARGUMENT where no group is of a source; otherwise the
+    // errors of append().  truncate() leaves them, a fork shares them.
+    Status append_source(SequenceId sequence, std::int64_t count) noexcept;
+    Result<std::int64_t> source_length(SequenceId sequence) const noexcept;
     // Forgets the positions from `length` on.  OUT_OF_RANGE above the length, or where a token appended at `length`
     // would see a position that was released; and, with recurrent layers, where their states are not kept: they are at
     // the length itself, at the length before the last append, at every snapshot, and at 0.

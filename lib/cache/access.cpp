@@ -30,10 +30,10 @@ Result<Rows> rows_of(const KVCache::State& state, SequenceId id, std::size_t lay
                      layer, ", expected a multiple of ", width);
     }
     rows.count = static_cast<std::int64_t>(elements / width);
-    const std::int64_t kept = rows.table->first_block * kKVBlockTokens;
-    if (first < kept || first > sequence.length || rows.count > sequence.length - first) {
+    const std::int64_t kept = rows.table->first_block * kKVBlockTokens, length = state.rows_in(sequence, group);
+    if (first < kept || first > length || rows.count > length - first) {
         return error(StatusCode::out_of_range, rows.count, " rows from position ", first, " of layer ", layer,
-                     " are named, but the sequence keeps positions ", kept, " to ", sequence.length, " (exclusive)");
+                     " are named, but the sequence keeps positions ", kept, " to ", length, " (exclusive)");
     }
     return rows;
 }
@@ -100,7 +100,7 @@ Result<KVView> KVCache::view(SequenceId sequence, std::size_t layer) const noexc
                       state_->layout.groups[group].block_bytes,
                       table.ids,
                       table.first_block,
-                      found.length,
+                      state_->rows_in(found, group),
                       state_->layout.planes[layer]};
     });
 }

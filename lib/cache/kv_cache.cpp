@@ -87,7 +87,7 @@ SequenceId KVCache::State::add(std::span<const std::int64_t> first_blocks) {
     free_slots.pop_back();
     Sequence& sequence = slots[slot];
     ++sequence.generation;
-    sequence.length = 0;
+    sequence.length = sequence.source_length = 0;
     sequence.tables = std::move(tables);
     return sequence_id(slot, sequence.generation);
 }
@@ -137,7 +137,7 @@ Status KVCache::State::append(Sequence& sequence, std::int64_t count) {
     const bool is_within_block = sequence.length % kKVBlockTokens != 0;
     std::vector<std::size_t> grow(sequence.tables.size(), 0), wanted(sequence.tables.size() + 1, 0);
     for (std::size_t group = 0; group < sequence.tables.size(); ++group) {
-        if (layout.groups[group].block_bytes == 0) continue;
+        if (!grows(group)) continue;
         const BlockTable& table = sequence.tables[group];
         grow[group] = static_cast<std::size_t>(blocks_for_tokens(length) - table.end_block());
         wanted[group] = grow[group];
@@ -153,7 +153,7 @@ Status KVCache::State::append(Sequence& sequence, std::int64_t count) {
 
     auto next = taken.begin();
     for (std::size_t group = 0; group < sequence.tables.size(); ++group) {
-        if (layout.groups[group].block_bytes == 0) continue;
+        if (!grows(group)) continue;
         BlockTable& table = sequence.tables[group];
         if (wanted[group] > grow[group]) {
             make_last_block_own(sequence, group, *next++);
@@ -268,6 +268,7 @@ Result<SequenceId> KVCache::fork(SequenceId sequence) noexcept {
         }
         state_->slots[child].tables = std::move(tables);
         state_->slots[child].length = state_->slots[parent].length;
+        state_->slots[child].source_length = state_->slots[parent].source_length;
         state_->share_states(state_->slots[parent], state_->slots[child], std::move(snapshots));
         return id;
     });
@@ -312,6 +313,7 @@ Status KVCache::truncate(SequenceId sequence, std::int64_t length) noexcept {
                          mark.length);
         }
         for (std::size_t group = 0; group < found.tables.size(); ++group) {
+            if (!state_->grows(group)) continue;
             std::vector<BlockId>& ids = found.tables[group].ids;
             while (static_cast<std::int64_t>(ids.size()) > blocks_for_tokens(length)) {
                 state_->pool.release(group, ids.back());  // kept: first_block * 32 <= visible <= length

@@ -74,7 +74,11 @@ Status check_limits(const KVDescription& description) {
                      " layer groups, expected 1 to ", description.layers.size(), ", the number of layers");
     }
     for (std::size_t group = 0; group < description.groups.size(); ++group) {
-        const auto& [window, chunk] = description.groups[group];
+        const auto& [window, chunk, is_source] = description.groups[group];
+        if (is_source && (window != 0 || chunk != 0)) {
+            return error(StatusCode::invalid_argument, "layer group ", group, " is of a source and has a window of ",
+                         window, " tokens and chunks of ", chunk, ", expected neither");
+        }
         if (window < 0 || chunk < 0 || (window > 0 && chunk > 0)) {
             return error(StatusCode::invalid_argument, "layer group ", group, " has a window of ", window,
                          " tokens and chunks of ", chunk, ", expected neither below 0 and one of them 0");

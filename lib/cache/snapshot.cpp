@@ -4,6 +4,7 @@
 //   12  u32      bytes of the description
 //   16           the description: text that says groups, layers and planes, compared byte by byte
 //   ..  i64      length of the sequence
+//   ..  i64      length of its source, where a group is of one
 //   ..  i64 × G  first kept block of each layer group
 //   ..           rows: per group, per kept block, per layer, per plane, per head the block's tokens, stored dtype
 //   ..           states of recurrent layers at the length, f32; none where the length is 0
@@ -33,6 +34,7 @@ std::string description_text(const KVDescription& description) {
     std::string out = text("block ", kKVBlockTokens);
     for (const KVGroup& group : description.groups) {
         out += text("; group window ", group.window_tokens, " chunk ", group.chunk_tokens);
+        if (group.is_source) out += " source";
     }
     for (const KVLayer& layer : description.layers) {
         out += text("; layer of ", layer.group);
@@ -68,16 +70,22 @@ std::uint64_t checksum(std::span<const std::byte> bytes) noexcept {
 struct Parts {
     std::size_t length_at, blocks_at, rows_at;
 };
-Parts parts_of(std::size_t description_bytes, std::size_t groups) noexcept {
-    const std::size_t length_at = kFixedBytes + description_bytes;
-    return {length_at, length_at + 8, length_at + 8 + 8 * groups};
+Parts parts_of(std::size_t description_bytes, std::size_t groups, bool has_source) noexcept {
+    const std::size_t length_at = kFixedBytes + description_bytes, blocks_at = length_at + (has_source ? 16 : 8);
+    return {length_at, blocks_at, blocks_at + 8 * groups};
 }
+
+struct Lengths {
+    std::int64_t tokens = 0, source = 0;
+    std::int64_t of(const KVLayout::Group& group) const noexcept { return group.rule.is_source ? source : tokens; }
+};
 
 // visit(group, index of the block in the group's table, byte offset in the block, bytes) in file order.
 template <class Visit>
-void for_each_run(const KVLayout& layout, std::span<const std::int64_t> first_blocks, std::int64_t length,
+void for_each_run(const KVLayout& layout, std::span<const std::int64_t> first_blocks, const Lengths& lengths,
                   const Visit& visit) {
     for (std::size_t group = 0; group < layout.groups.size(); ++group) {
+        const std::int64_t length = lengths.of(layout.groups[group]);
         for (std::int64_t block = first_blocks[group]; block < blocks_for_tokens(length); ++block) {
             const std::int64_t tokens = std::min(kKVBlockTokens, length - block * kKVBlockTokens);
             for (const std::size_t layer : layout.groups[group].layers) {
@@ -104,11 +112,12 @@ void for_each_state(const KVDescription& description, std::int64_t length, const
 
 // Bytes of the rows and of the states, or nothing where they leave 64 bits.
 std::optional<std::uint64_t> content_bytes(const KVDescription& description, const KVLayout& layout,
-                                           std::span<const std::int64_t> first_blocks, std::int64_t length) {
+                                           std::span<const std::int64_t> first_blocks, const Lengths& lengths) {
     std::uint64_t bytes = 0;
-    for_each_state(description, length, [&](std::size_t, std::size_t size) { bytes += size; });  // in a block: < 2^40
+    for_each_state(description, lengths.tokens,
+                   [&](std::size_t, std::size_t size) { bytes += size; });  // in a block: < 2^40
     for (std::size_t group = 0; group < layout.groups.size(); ++group) {
-        const std::int64_t tokens = length - first_blocks[group] * kKVBlockTokens;
+        const std::int64_t tokens = lengths.of(layout.groups[group]) - first_blocks[group] * kKVBlockTokens;
         const auto more = checked_multiply<std::uint64_t>(static_cast<std::uint64_t>(std::max<std::int64_t>(tokens, 0)),
                                                           layout.groups[group].token_bytes);
         const auto sum = more ? checked_add(bytes, *more) : std::nullopt;
@@ -134,7 +143,7 @@ Status corrupt(std::string_view what) { return error(StatusCode::corrupt_file, "
 
 // Everything up to the rows, and that the rows are all there and whole.
 struct Header {
-    std::int64_t length = 0;
+    Lengths lengths;
     std::vector<std::int64_t> first_blocks;
     std::size_t rows_at = 0;
 };
@@ -162,24 +171,28 @@ Result<Header> read_header(const KVCache::State& state, std::span<const std::byt
     const std::string ours = description_text(state.description);
     MIXTURA_RETURN_IF_ERROR(check_start(bytes, ours));
     const std::size_t groups = state.layout.groups.size();
-    const Parts parts = parts_of(ours.size(), groups);
+    const bool has_source = state.has_source();
+    const Parts parts = parts_of(ours.size(), groups, has_source);
     if (bytes.size() < parts.rows_at + kChecksumBytes) return corrupt("ends within its header");
-    Header header{load<std::int64_t>(bytes, parts.length_at), {}, parts.rows_at};
-    if (header.length < 0) return corrupt(text("has a length of ", header.length));
-    if (header.length > state.description.tokens_max) {
-        return error(StatusCode::out_of_range, "the saved sequence has ", header.length, " tokens, expected at most ",
-                     state.description.tokens_max);
+    Header header{{load<std::int64_t>(bytes, parts.length_at)}, {}, parts.rows_at};
+    if (has_source) header.lengths.source = load<std::int64_t>(bytes, parts.length_at + 8);
+    for (const std::int64_t length : {header.lengths.tokens, header.lengths.source}) {
+        if (length < 0) return corrupt(text("has a length of ", length));
+        if (length > state.description.tokens_max) {
+            return error(StatusCode::out_of_range, "the saved sequence has ", length, " tokens, expected at most ",
+                         state.description.tokens_max);
+        }
     }
     for (std::size_t group = 0; group < groups; ++group) {
         const auto first = load<std::int64_t>(bytes, parts.blocks_at + 8 * group);
-        const std::int64_t visible = first_visible_position(state.layout.groups[group].rule, header.length);
+        const std::int64_t visible = first_visible_position(state.layout.groups[group].rule, header.lengths.tokens);
         if (first < 0 || first > visible / kKVBlockTokens) {
             return corrupt(text("begins at block ", first, " in layer group ", group, ", expected 0 to ",
                                 visible / kKVBlockTokens));
         }
         header.first_blocks.push_back(first);
     }
-    const auto rows = content_bytes(state.description, state.layout, header.first_blocks, header.length);
+    const auto rows = content_bytes(state.description, state.layout, header.first_blocks, header.lengths);
     const std::uint64_t found = bytes.size() - parts.rows_at - kChecksumBytes;
     if (!rows || *rows != found) {
         return corrupt(text("has ", found, " bytes of rows, expected ", rows.value_or(0)));
@@ -200,9 +213,11 @@ Result<std::vector<std::byte>> KVCache::export_sequence(SequenceId sequence) con
         const std::string description = description_text(state_->description);
         std::vector<std::int64_t> first_blocks;
         for (const BlockTable& table : found.tables) first_blocks.push_back(table.first_block);
-        const Parts parts = parts_of(description.size(), first_blocks.size());
+        const bool has_source = state_->has_source();
+        const Parts parts = parts_of(description.size(), first_blocks.size(), has_source);
+        const Lengths lengths{found.length, found.source_length};
         const std::uint64_t rows =
-            *content_bytes(state_->description, state_->layout, first_blocks, found.length);  // they are in memory
+            *content_bytes(state_->description, state_->layout, first_blocks, lengths);  // they are in memory
         std::vector<std::byte> bytes(parts.rows_at + static_cast<std::size_t>(rows) + kChecksumBytes);
 
         std::memcpy(bytes.data(), kMagic.data(), kMagic.size());
@@ -210,11 +225,12 @@ Result<std::vector<std::byte>> KVCache::export_sequence(SequenceId sequence) con
         store(bytes, 12, static_cast<std::uint32_t>(description.size()));
         std::memcpy(bytes.data() + kFixedBytes, description.data(), description.size());
         store(bytes, parts.length_at, found.length);
+        if (has_source) store(bytes, parts.length_at + 8, found.source_length);
         for (std::size_t group = 0; group < first_blocks.size(); ++group) {
             store(bytes, parts.blocks_at + 8 * group, first_blocks[group]);
         }
         std::byte* out = bytes.data() + parts.rows_at;
-        for_each_run(state_->layout, first_blocks, found.length,
+        for_each_run(state_->layout, first_blocks, lengths,
                      [&](std::size_t group, std::size_t block, std::size_t at, std::size_t size) {
                          std::memcpy(out, state_->pool.data(group, found.tables[group].ids[block]) + at, size);
                          out += size;
@@ -235,18 +251,21 @@ Result<SequenceId> KVCache::import_sequence(std::span<const std::byte> bytes) no
         const SequenceId id = state_->add(header.first_blocks);
         MIXTURA_ASSIGN_OR_RETURN(const std::size_t slot, state_->slot_of(id));
         Sequence& added = state_->slots[slot];
-        const Status appended = without_exceptions([&] { return state_->append(added, header.length); });
+        const Status appended = without_exceptions([&]() -> Status {
+            MIXTURA_RETURN_IF_ERROR(state_->append(added, header.lengths.tokens));
+            return header.lengths.source > 0 ? state_->append_source(added, header.lengths.source) : Status();
+        });
         if (!appended.is_ok()) {
             state_->remove(added);
             return appended;
         }
         const std::byte* in = bytes.data() + header.rows_at;
-        for_each_run(state_->layout, header.first_blocks, header.length,
+        for_each_run(state_->layout, header.first_blocks, header.lengths,
                      [&](std::size_t group, std::size_t block, std::size_t at, std::size_t size) {
                          std::memcpy(state_->pool.data(group, added.tables[group].ids[block]) + at, in, size);
                          in += size;
                      });
-        for_each_state(state_->description, header.length, [&](std::size_t layer, std::size_t size) {
+        for_each_state(state_->description, header.lengths.tokens, [&](std::size_t layer, std::size_t size) {
             std::memcpy(state_->state_data(added.now, layer), in, size);
             in += size;
         });

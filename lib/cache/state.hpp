@@ -1,5 +1,5 @@
 // What a KVCache holds: its layout, its pool, its sequences.  kv_cache.cpp changes it, snapshot.cpp reads and adds,
-// recurrent.cpp keeps the states of recurrent layers.
+// recurrent.cpp keeps the states of recurrent layers, source.cpp the rows of a source.
 #pragma once
 
 #include <mixtura/kv_cache.hpp>
@@ -30,6 +30,7 @@ struct StateMark {
 struct Sequence {
     std::uint32_t generation = 0;  // how often the slot was given; odd while a sequence lives in it
     std::int64_t length = 0;
+    std::int64_t source_length = 0;  // rows in the groups of a source
     std::vector<BlockTable> tables;  // per group
     // Each holds a reference to its block.
     StateMark now, before_append{-1, -1};
@@ -55,6 +56,16 @@ struct KVCache::State {
     SequenceId add(std::span<const std::int64_t> first_blocks);
     void remove(Sequence& sequence) noexcept;
     Status append(Sequence& sequence, std::int64_t count);
+    Status append_source(Sequence& sequence, std::int64_t count);
+    // How many rows the sequence has in the group.
+    std::int64_t rows_in(const Sequence& sequence, std::size_t group) const noexcept {
+        return layout.groups[group].rule.is_source ? sequence.source_length : sequence.length;
+    }
+    // Whether append() and truncate() change the group's blocks.
+    bool grows(std::size_t group) const noexcept {
+        return layout.groups[group].block_bytes > 0 && !layout.groups[group].rule.is_source;
+    }
+    bool has_source() const noexcept;
     void make_last_block_own(Sequence& sequence, std::size_t group, BlockId block) noexcept;
     void clear_stale_tokens(Sequence& sequence, std::size_t group) noexcept;
 
