@@ -13,7 +13,8 @@ namespace mixtura {
 class Batch {
   public:
     // `options.context_tokens` is of each sequence; `options.step_tokens` is not used, a step has one token a sequence.
-    // INVALID_ARGUMENT, OUT_OF_RANGE, OUT_OF_HOST_MEMORY.  Keeps a reference to the model.
+    // INVALID_ARGUMENT, OUT_OF_RANGE, OUT_OF_HOST_MEMORY; UNSUPPORTED for a model with an encoder.  Keeps a reference
+    // to the model.
     static Result<Batch> create(const Model& model, const GenerationOptions& options,
                                 std::int64_t sequence_count) noexcept;
 

@@ -32,7 +32,8 @@ struct ChatOptions {
 
 class Chat {
   public:
-    // Errors: Generation::create's; NOT_FOUND where the model has no tokenizer or no chat template.
+    // Errors: Generation::create's; NOT_FOUND where the model has no tokenizer or no chat template;
+    // UNSUPPORTED for one with an encoder.
     static Result<Chat> create(const Model& model, const ChatOptions& options = {}) noexcept;
 
     Status add(std::string_view role, std::string_view content) noexcept;

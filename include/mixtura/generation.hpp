@@ -1,5 +1,11 @@
 // Generation: one sequence of tokens over a Model, with its own threads and its own keys and values.  Feed tokens and
 // read logits, or let it generate.  The same tokens give the same logits, bit for bit, however they were fed.
+//
+// A model with an encoder (Model::has_encoder) reads a source and writes about it: it completes nothing.  There
+// generate()'s prompt is the source; and what the first feed() brings, all at once, is the source too, behind which the
+// decoder's sequence begins with its start token.  tokens(), logits() and positions are the decoder's; a later feed()
+// goes on with its sequence, as if it had written these tokens.  truncate(0) forgets the source as well, so that the
+// next feed() brings another; truncate(1) keeps it and the start token.
 #pragma once
 
 #include <mixtura/model.hpp>
@@ -18,13 +24,14 @@ namespace mixtura {
 
 struct GenerationOptions {
     int thread_count = 0;  // 0: as many as this process may keep busy
-    // Longest sequence; 0: the model's own context.  Rotary scalings that hang on the length (LongRoPE, dynamic NTK)
-    // are settled by this number and not by how long a sequence is, so a model trained on 4096 tokens and stretched to
-    // more by LongRoPE rotates as trained only where this is at most 4096.
+    // Longest sequence, and longest source; 0: the model's own context.  Rotary scalings that hang on the length
+    // (LongRoPE, dynamic NTK) are settled by this number and not by how long a sequence is, so a model trained on 4096
+    // tokens and stretched to more by LongRoPE rotates as trained only where this is at most 4096.
     std::int64_t context_tokens = 0;
     CacheDTypes cache_dtype = DType::f16;  // of keys and values; cache_choices() are all there are
-    std::int64_t step_tokens = 2048;       // most tokens computed at once; takes memory, changes no bit
-    OpTimes* op_times = nullptr;           // gets the time of every step added; borrowed for the object's life
+    // Most tokens computed at once; takes memory, changes no bit.  A source is computed at once whatever this says.
+    std::int64_t step_tokens = 2048;
+    OpTimes* op_times = nullptr;  // gets the time of every step added; borrowed for the object's life
     // Called in create() for each mixture layer, ascending, with a copy of the policy that the checkpoint asks for
     // (router.policy): what it leaves there is in force (another top_k, temperature, mask ...).  create() fails with
     // what it answers, unless that is OK; with INVALID_ARGUMENT where Router::check refuses the policy, and with
@@ -38,7 +45,7 @@ struct FeedOptions {
     // Logits [V] of every token fed, in order, with its position; without it only the last token's are computed.
     std::function<Flow(std::int64_t position, std::span<const float> logits)> on_logits = {};
     // hidden [T, H] of the step's tokens, the first at `position`, before layer `layer`; layer = layer count: after the
-    // final norm.  Called in layer order for each step.
+    // final norm.  Called in layer order for each step.  Of a source: its tokens, before each of the encoder's layers.
     std::function<Flow(std::int64_t position, std::int64_t layer, std::span<const float> hidden)> on_hidden = {};
     // Where the step's tokens, the first at `position`, went in mixture layer `layer`; the plan is valid during the
     // call.  Called in layer order for each step; dense layers have none.
@@ -71,7 +78,7 @@ struct GenerationResult {
     std::vector<TokenId> tokens;  // of the answer; the stop token is not among them
     std::string text;             // what on_piece was given, together
     FinishReason reason = FinishReason::none;
-    std::int64_t prompt_tokens = 0;
+    std::int64_t prompt_tokens = 0;  // of a source, where the model has an encoder
     std::int64_t reused_tokens = 0;  // of the prompt, already in the cache
     double prefill_seconds = 0;      // until the first token
     double decode_seconds = 0;       // for the others

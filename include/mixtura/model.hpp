@@ -36,7 +36,7 @@ struct RoleMemory {
     std::uint64_t size_bytes = 0;  // 0 where another role's memory serves: a token embedding that is the head as well
 };
 
-// What one token has to do with the weights, three ways.
+// What one token has to do with the weights, three ways; beside an encoder, one of the answer.
 struct TokenCost {
     std::uint64_t routed_parameters = 0;      // of the experts chosen for it, over all layers; shared ones apart
     std::uint64_t multiplied_parameters = 0;  // all it is multiplied with: these, and everything but embedding tables
@@ -56,7 +56,8 @@ struct MemoryForecast {
     std::vector<RoleMemory> roles;
     TokenCost token;
     std::uint64_t weight_bytes = 0;   // sum of the roles
-    std::uint64_t cache_bytes = 0;    // keys, values and states of one sequence of `context_tokens`
+    std::uint64_t cache_bytes = 0;    // keys, values and states of one sequence of `context_tokens`, and of a source as
+                                      // long where there is an encoder
     std::uint64_t scratch_bytes = 0;  // of a forward pass
     std::int64_t context_tokens = 0;
     // Where the weights will lie when the model is opened with as many threads as this process may keep busy: together
@@ -96,7 +97,9 @@ class Model {
     const Result<Tokenizer>& tokenizer() const noexcept;
     const Result<ChatTemplate>& chat_template() const noexcept;
 
+    // With an encoder's layers, which come first, where there is one.
     std::int64_t layer_count() const noexcept;
+    bool has_encoder() const noexcept;  // it reads a source and writes about it: generation.hpp says how
     // The router and the experts of one layer, over the model's own weights, for those who bring their own attention;
     // nullptr for a dense layer or a number that is none.
     const Router* router(std::int64_t layer) const noexcept;

@@ -91,6 +91,10 @@ Result<Batch> Batch::create(const Model& model, const GenerationOptions& options
             return error(StatusCode::invalid_argument, "a batch of ", sequence_count, " sequences, expected 1 to ",
                          kSequencesMax);
         }
+        if (model.has_encoder()) {
+            return error(StatusCode::unsupported, "a batch feeds a token at a time, but ", model.facts().architecture,
+                         " reads its source at once, expected a model without an encoder");
+        }
         const std::shared_ptr<const ModelCore>& core = model.state()->core;
         MIXTURA_ASSIGN_OR_RETURN(const GenerationOptions settled, settled_options(core->spec, options));
         MIXTURA_ASSIGN_OR_RETURN(std::unique_ptr<ThreadPool> threads, ThreadPool::create(options.thread_count));

@@ -45,6 +45,10 @@ Result<std::string> variables_text(const std::vector<ChatMessage>& messages, con
 
 Result<Chat> Chat::create(const Model& model, const ChatOptions& options) noexcept {
     return without_exceptions([&]() -> Result<Chat> {
+        if (model.has_encoder()) {
+            return error(StatusCode::unsupported, "a chat continues what was said, but ", model.facts().architecture,
+                         " writes about a source, expected a model without an encoder");
+        }
         if (!model.tokenizer()) {
             return error(StatusCode::not_found,
                          "the model has no tokenizer to chat with: ", model.tokenizer().status().message());

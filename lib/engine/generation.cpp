@@ -30,6 +30,17 @@ Status check_options(const GenerationOptions& options) {
 
 }  // namespace
 
+void watch(Step& step, const FeedOptions& feed, std::int64_t position, bool& is_stopped) {
+    if (feed.on_hidden)
+        step.on_hidden = [&feed, position, &is_stopped](std::int64_t layer, std::span<const float> hidden) {
+            is_stopped = is_stopped || feed.on_hidden(position, layer, hidden) == Flow::stop;
+        };
+    if (feed.on_route)
+        step.on_route = [&feed, position, &is_stopped](std::int64_t layer, const RoutePlan& plan) {
+            is_stopped = is_stopped || feed.on_route(position, layer, plan) == Flow::stop;
+        };
+}
+
 Status not_finite(const NonFinite& failure, std::int64_t layer_count) {
     const std::string where = failure.layer < 0              ? "the embedding"
                               : failure.layer == layer_count ? "the logits"
@@ -51,6 +62,10 @@ Result<GenerationOptions> settled_options(const ModelSpec& spec, const Generatio
     return settled;
 }
 
+std::int64_t step_rows(const ModelSpec& spec, const GenerationOptions& settled) noexcept {
+    return spec.has_encoder() ? settled.context_tokens : settled.step_tokens;
+}
+
 Result<Generation> Generation::create(const Model& model, const GenerationOptions& options) noexcept {
     return without_exceptions([&]() -> Result<Generation> {
         const ModelSpec& spec = model.state()->core->spec;
@@ -59,7 +74,7 @@ Result<Generation> Generation::create(const Model& model, const GenerationOption
         MIXTURA_ASSIGN_OR_RETURN(KVCache cache,
                                  KVCache::create(cache_description(spec, settled.cache_dtype, settled.context_tokens)));
         MIXTURA_ASSIGN_OR_RETURN(std::vector<RouterPolicy> policies, settled_policies(spec, options));
-        MIXTURA_ASSIGN_OR_RETURN(ForwardPass pass, ForwardPass::create(model.state()->core, settled.step_tokens,
+        MIXTURA_ASSIGN_OR_RETURN(ForwardPass pass, ForwardPass::create(model.state()->core, step_rows(spec, settled),
                                                                        nullptr, settled.op_times, std::move(policies)));
         auto state =
             std::make_unique<State>(State{model, settled, std::move(threads), std::move(cache), std::move(pass)});
@@ -74,6 +89,7 @@ Status Generation::State::restart() {
     MIXTURA_ASSIGN_OR_RETURN(const SequenceId fresh, cache.create_sequence());
     MIXTURA_RETURN_IF_ERROR(cache.free_sequence(sequence));
     sequence = fresh;
+    source.clear();
     tokens.clear();
     logits.clear();
     return {};
@@ -84,6 +100,7 @@ Status Generation::State::cut(std::int64_t length) {
         return error(StatusCode::out_of_range, "cannot keep ", length, " tokens of a sequence of ", tokens.size());
     }
     if (length == static_cast<std::int64_t>(tokens.size())) return {};
+    if (length == 0 && !source.empty()) return restart();
     MIXTURA_ASSIGN_OR_RETURN(const std::int64_t kept, cache.restorable_length(sequence, length));
     if (kept < length) return compute_again(kept, length);
     MIXTURA_RETURN_IF_ERROR(cache.truncate(sequence, length));
@@ -129,14 +146,7 @@ Status Generation::State::feed_step(std::span<const TokenId> part, bool is_last,
     std::vector<float> computed(wanted.size() * static_cast<std::size_t>(spec.vocabulary_size));
     Step step{part, {&row, 1}, wanted, {}};
     bool is_stopped = false;  // by a callback: none is called any more
-    if (feed.on_hidden)
-        step.on_hidden = [&](std::int64_t layer, std::span<const float> hidden) {
-            is_stopped = is_stopped || feed.on_hidden(position, layer, hidden) == Flow::stop;
-        };
-    if (feed.on_route)
-        step.on_route = [&](std::int64_t layer, const RoutePlan& plan) {
-            is_stopped = is_stopped || feed.on_route(position, layer, plan) == Flow::stop;
-        };
+    watch(step, feed, position, is_stopped);
     std::vector<NonFinite> failed;
     MIXTURA_RETURN_IF_ERROR(pass.run(step, cache, *threads, computed, failed));
     if (!failed.empty()) return not_finite(failed[0], static_cast<std::int64_t>(spec.layers.size()));
@@ -158,6 +168,7 @@ Status Generation::State::feed_step(std::span<const TokenId> part, bool is_last,
 
 Status Generation::State::feed(std::span<const TokenId> added, const FeedOptions& options_of_feed, bool is_prompt) {
     const auto before = static_cast<std::int64_t>(tokens.size()), count = static_cast<std::int64_t>(added.size());
+    if (model.has_encoder() && source.empty()) return read_source(added, options_of_feed);
     if (count > options.context_tokens - before) {
         return error(StatusCode::out_of_range, before + count, " tokens are more than the context of ",
                      options.context_tokens, " holds");
@@ -219,6 +230,23 @@ Result<std::int64_t> Generation::State::reuse(std::span<const TokenId> prompt) {
     return std::int64_t{0};
 }
 
+Result<std::int64_t> Generation::State::feed_prompt(std::span<const TokenId> prompt, const FeedOptions& feed_options) {
+    if (!model.has_encoder()) {
+        MIXTURA_ASSIGN_OR_RETURN(const std::int64_t reused, reuse(prompt));
+        MIXTURA_RETURN_IF_ERROR(feed(prompt.subspan(static_cast<std::size_t>(reused)), feed_options, true));
+        return reused;
+    }
+    if (!std::equal(source.begin(), source.end(), prompt.begin(), prompt.end())) {
+        MIXTURA_RETURN_IF_ERROR(restart());
+        MIXTURA_RETURN_IF_ERROR(read_source(prompt, feed_options));
+        return std::int64_t{0};
+    }
+    MIXTURA_RETURN_IF_ERROR(cache.truncate(sequence, 0));
+    tokens.clear();
+    MIXTURA_RETURN_IF_ERROR(feed_start(feed_options));
+    return static_cast<std::int64_t>(source.size());
+}
+
 void Generation::State::count_route(std::int64_t layer, const RoutePlan& plan) {
     std::vector<std::int64_t>& counts = load.layers[static_cast<std::size_t>(layer)];
     counts.resize(static_cast<std::size_t>(plan.experts));
@@ -260,13 +288,12 @@ Result<GenerationResult> Generation::State::generate(const GenerationRequest& re
     const auto begin = std::chrono::steady_clock::now();
     GenerationResult result;
     result.prompt_tokens = static_cast<std::int64_t>(request.prompt.size());
-    MIXTURA_ASSIGN_OR_RETURN(result.reused_tokens, reuse(request.prompt));
-    MIXTURA_RETURN_IF_ERROR(
-        feed(std::span(request.prompt).subspan(static_cast<std::size_t>(result.reused_tokens)), of_prompt, true));
+    MIXTURA_ASSIGN_OR_RETURN(result.reused_tokens, feed_prompt(request.prompt, of_prompt));
     result.prefill_seconds = seconds_since(begin);
     const auto decode_begin = std::chrono::steady_clock::now();
 
-    std::vector<TokenId> history = request.prompt;
+    std::vector<TokenId> history = tokens;
+    const std::size_t given = history.size();
     Sampled sampled;
     const auto show = [&](std::string_view piece) {
         result.text += piece;
@@ -278,7 +305,7 @@ Result<GenerationResult> Generation::State::generate(const GenerationRequest& re
             result.reason = FinishReason::cancelled;
             break;
         }
-        MIXTURA_ASSIGN_OR_RETURN(sampled, sampler.sample(logits, {history, request.prompt.size()}));
+        MIXTURA_ASSIGN_OR_RETURN(sampled, sampler.sample(logits, {history, given}));
         std::string_view piece;
         if (decoder && !matcher.is_stop_token(sampled.token)) {
             MIXTURA_ASSIGN_OR_RETURN(piece, decoder->push(sampled.token));
@@ -342,7 +369,8 @@ const ExpertLoad& Generation::expert_load() const noexcept { return state_->load
 std::span<const TokenId> Generation::tokens() const noexcept { return state_->tokens; }
 std::uint64_t Generation::cache_bytes() const noexcept { return state_->cache.memory().bytes_held; }
 std::uint64_t Generation::scratch_bytes() const noexcept {
-    return ForwardPass::scratch_bytes(state_->model.state()->core->spec, state_->options.step_tokens);
+    const ModelSpec& spec = state_->model.state()->core->spec;
+    return ForwardPass::scratch_bytes(spec, step_rows(spec, state_->options));
 }
 int Generation::thread_count() const noexcept { return state_->threads->thread_count(); }
 const Model& Generation::model() const noexcept { return state_->model; }

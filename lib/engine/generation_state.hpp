@@ -22,6 +22,7 @@ struct Generation::State {
     KVCache cache;
     ForwardPass pass;
     SequenceId sequence{};
+    std::vector<TokenId> source = {};  // what the encoder read, if there is one
     std::vector<TokenId> tokens = {};  // of the sequence; their keys and values are in the cache
     std::vector<float> logits = {};    // [V] of the last of them, or empty
     ExpertLoad load = {};              // of the last answer
@@ -31,6 +32,12 @@ struct Generation::State {
     // `is_prompt`: what may be cut off again soon, so recurrent layers keep their states in front of its last token.
     Status feed(std::span<const TokenId> added, const FeedOptions& options_of_feed, bool is_prompt = false);
     Status feed_step(std::span<const TokenId> part, bool is_last, const FeedOptions& feed);
+    // Beside an encoder: reads a source into an empty sequence, and begins the decoder's; on failure there is neither.
+    Status read_source(std::span<const TokenId> given, const FeedOptions& feed);
+    Status encode(std::span<const TokenId> given, const FeedOptions& feed);
+    Status feed_start(const FeedOptions& feed);
+    // Brings the sequence to `prompt`, and says how much of it needed no computing.
+    Result<std::int64_t> feed_prompt(std::span<const TokenId> prompt, const FeedOptions& feed);
     Status cut(std::int64_t length);
     Status compute_again(std::int64_t kept, std::int64_t length);
     Status restart();
@@ -40,11 +47,17 @@ struct Generation::State {
     std::vector<TokenId> end_tokens() const;
 };
 
+// Hands what a step shows to the callbacks of a feed, until one of them stops: then none is called any more.
+void watch(Step& step, const FeedOptions& feed, std::int64_t position, bool& is_stopped);
+
 // `options` checked, and with the model's own context where they name none.
 Result<GenerationOptions> settled_options(const ModelSpec& spec, const GenerationOptions& options);
 
 // The routers' policies in force, [L] (of a dense layer: the default); empty where the checkpoint's own are.
 Result<std::vector<RouterPolicy>> settled_policies(const ModelSpec& spec, const GenerationOptions& options);
+
+// Rows of the largest step: a source is one.
+std::int64_t step_rows(const ModelSpec& spec, const GenerationOptions& settled) noexcept;
 
 // The failure of a sequence whose numbers stopped being finite.
 Status not_finite(const NonFinite& failure, std::int64_t layer_count);

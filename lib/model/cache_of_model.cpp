@@ -20,6 +20,10 @@ KVDescription cache_description(const ModelSpec& spec, CacheDTypes dtypes, std::
         const auto group = static_cast<std::size_t>(found - description.groups.begin());
         if (found == description.groups.end())
             description.groups.push_back({attention.window_tokens, attention.chunk_tokens});
+        if (attention.sees_both_ways) {  // within a step, and not after it
+            description.layers.push_back({{}, group});
+            continue;
+        }
         if (layer.recurrent) {
             description.layers.push_back({{}, group, layer.recurrent->state_size()});
             continue;
@@ -34,7 +38,21 @@ KVDescription cache_description(const ModelSpec& spec, CacheDTypes dtypes, std::
                                        {attention.kv_heads, attention.value_width, dtypes.values}},
                                       group});
     }
+    const std::size_t source_group = description.groups.size();
+    for (const LayerSpec& layer : spec.layers) {
+        if (!layer.cross) continue;
+        if (description.groups.size() == source_group) description.groups.push_back({0, 0, true});
+        description.layers.push_back({{{layer.cross->heads, layer.cross->key_width, dtypes.keys},
+                                       {layer.cross->heads, layer.cross->value_width, dtypes.values}},
+                                      source_group});
+    }
     return description;
+}
+
+std::size_t cross_place(const ModelSpec& spec, std::size_t layer) noexcept {
+    std::size_t place = spec.layers.size();
+    for (std::size_t l = 0; l < layer; ++l) place += spec.layers[l].cross ? 1 : 0;
+    return place;
 }
 
 Status check_cache_dtypes(const ModelSpec& spec, CacheDTypes dtypes) {

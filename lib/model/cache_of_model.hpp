@@ -8,8 +8,13 @@
 
 namespace mixtura {
 
-// Keys and values of every layer, its latent rows or its state; layers that see equally far back share a group.
+// Keys and values of every layer, its latent rows or its state, an encoder's none; layers that see equally far back
+// share a group.
 KVDescription cache_description(const ModelSpec& spec, CacheDTypes dtypes, std::int64_t tokens_max);
+
+// The layer of that cache that holds the keys and values of the encoder's output for model layer `layer`, which has a
+// CrossSpec: they stand behind those of the model's own layers.
+std::size_t cross_place(const ModelSpec& spec, std::size_t layer) noexcept;
 
 // INVALID_ARGUMENT for a pair that is no choice, or not this model's: latent rows are keys and values at once.
 Status check_cache_dtypes(const ModelSpec& spec, CacheDTypes dtypes);

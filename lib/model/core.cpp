@@ -12,7 +12,8 @@
 namespace mixtura {
 namespace {
 
-constexpr std::int64_t kSizeMax = 1 << 24, kLayersMax = 4096, kHeadsMax = 65536;
+constexpr std::int64_t kSizeMax = 1 << 24, kLayersMax = 4096, kHeadsMax = 65536, kBucketsMax = 65536,
+                       kDistanceMax = 65536;
 
 Status refuse(std::string_view what, std::int64_t value, std::string_view expected) {
     return error(StatusCode::corrupt_file, "the configuration's ", what, " is ", value, ", expected ", expected);
@@ -49,6 +50,14 @@ Status check_attention(const ModelSpec& spec, const AttentionSpec& attention) {
         }
         if (attention.key_width % kPanelRows != 0 || attention.value_width != attention.key_width)
             return refuse("head width", attention.key_width, "a multiple of 16 where experts project the heads");
+    }
+    if (attention.position == PositionKind::relative_bias) {
+        const auto& [buckets, distance_max] = attention.bias;
+        const std::int64_t least = attention.sees_both_ways ? 4 : 2;
+        if (buckets < least || buckets > kBucketsMax || buckets % least != 0)
+            return refuse("count of relative positions", buckets, text(least, " to 65536, a multiple of ", least));
+        if (distance_max <= buckets / least || distance_max > kDistanceMax)
+            return refuse("furthest relative position", distance_max, text(buckets / least + 1, " to 65536"));
     }
     if (attention.position != PositionKind::rope) return {};
     const auto& rope = spec.ropes[static_cast<std::size_t>(attention.rope)];
@@ -88,6 +97,16 @@ Status check_ffn(const LayerSpec& layer) {
     return Router::check(mixture.router.policy, mixture.router.expert_count);
 }
 
+Status check_cross(const CrossSpec& cross) {
+    if (cross.heads < 1 || cross.heads > kHeadsMax)
+        return refuse("cross-attention head count", cross.heads, "1 to 65536");
+    if (cross.key_width < 1 || cross.key_width > kHeadWidthMax)
+        return refuse("cross-attention head width", cross.key_width, "1 to 1024");
+    if (cross.value_width < 1 || cross.value_width > kHeadWidthMax)
+        return refuse("cross-attention value width", cross.value_width, "1 to 1024");
+    return {};
+}
+
 // Sizes that no forward pass could use, whatever the family made of them.
 Status check_spec(const ModelSpec& spec) {
     if (spec.hidden_size < 1 || spec.hidden_size > kSizeMax)
@@ -96,12 +115,17 @@ Status check_spec(const ModelSpec& spec) {
         return refuse("vocabulary", spec.vocabulary_size, "1 to 2^24");
     const auto layer_count = static_cast<std::int64_t>(spec.layers.size());
     if (layer_count < 1 || layer_count > kLayersMax) return refuse("layer count", layer_count, "1 to 4096");
+    if (spec.encoder_layers < 0 || spec.encoder_layers >= layer_count)
+        return refuse("encoder's layer count", spec.encoder_layers, text("0 to ", layer_count - 1));
+    if (spec.start_token < 0 || spec.start_token >= spec.vocabulary_size)
+        return refuse("decoder's start token", spec.start_token, "one of the vocabulary");
     if (spec.context_tokens < 1) return refuse("context", spec.context_tokens, "at least 1 token");
     for (const LayerSpec& layer : spec.layers) {
         if (layer.recurrent)
             MIXTURA_RETURN_IF_ERROR(check_recurrent(*layer.recurrent));
         else
             MIXTURA_RETURN_IF_ERROR(check_attention(spec, layer.attention));
+        if (layer.cross) MIXTURA_RETURN_IF_ERROR(check_cross(*layer.cross));
         MIXTURA_RETURN_IF_ERROR(check_ffn(layer));
     }
     return {};
@@ -123,6 +147,14 @@ Status add_token_cost(const WeightIndex& index, const ModelSpec& spec, const Wei
     if (binding.is_looked_up) {
         token.read_bytes += bytes / static_cast<std::uint64_t>(binding.rows);
         return {};
+    }
+    // Of a token of the answer: an encoder's layers and what cross-attention makes of its output are the source's.
+    if (spec.has_encoder()) {
+        const std::string role = plain_role(binding.role);
+        const bool is_encoders =
+            number_behind(binding.role, "layers.").value_or(spec.encoder_layers) < spec.encoder_layers;
+        if (is_encoders || role == "encoder_norm" || role == "attention.cross.key" || role == "attention.cross.value")
+            return {};
     }
     const auto parameters = static_cast<std::uint64_t>(binding.rows * binding.columns);
     if (const auto expert = number_behind(binding.role, ".experts.")) {

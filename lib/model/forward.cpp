@@ -10,6 +10,8 @@
 #include "kernels/quant/decode.hpp"
 #include "kernels/rows.hpp"
 #include "kernels/unpack.hpp"
+#include "model/relative_bias.hpp"
+#include "model/sequence_capacity.hpp"
 
 namespace mixtura {
 namespace {
@@ -51,6 +53,12 @@ Widths widths_of(const ModelSpec& spec) {
         } else {
             raise(widths.key, attention.kv_heads * attention.key_width);
             raise(widths.value, attention.kv_heads * attention.value_width);
+        }
+        if (layer.cross) {
+            raise(widths.query, layer.cross->heads * layer.cross->key_width);
+            raise(widths.key, layer.cross->heads * layer.cross->key_width);
+            raise(widths.value, layer.cross->heads * layer.cross->value_width);
+            raise(widths.mixed, layer.cross->heads * layer.cross->value_width);
         }
         if (!layer.mixture) {
             raise(widths.ffn, layer.ffn.width);
@@ -125,6 +133,10 @@ bool is_finite_row(const float* x, std::int64_t count) noexcept {
     return sum == 0.0F;
 }
 
+void report_hidden(const Step& step, std::size_t layer, const float* hidden, std::int64_t count) {
+    if (step.on_hidden) step.on_hidden(static_cast<std::int64_t>(layer), {hidden, static_cast<std::size_t>(count)});
+}
+
 // Notes that the sequence of `row` went non-finite, unless it is known to have.
 void add_failure(const Step& step, std::int64_t row, std::int64_t layer, std::vector<NonFinite>& failed) {
     for (std::size_t s = 0; s < step.sequences.size(); ++s) {
@@ -181,6 +193,10 @@ Result<ForwardPass> ForwardPass::create(std::shared_ptr<const ModelCore> core, s
             }
             const bool has_slopes = !layer.recurrent && layer.attention.position == PositionKind::alibi;
             pass.slopes_.push_back(has_slopes ? alibi_slopes(layer.attention.query_heads) : std::vector<float>());
+            const bool has_bias = !layer.recurrent && layer.attention.position == PositionKind::relative_bias;
+            pass.biases_.push_back(has_bias
+                                       ? bias_by_distance(layer.attention, pass.core_->weights.layers[l].position_bias)
+                                       : std::vector<float>());
         }
         return pass;
     });
@@ -291,6 +307,8 @@ Status ForwardPass::mixture_part(std::size_t l, const Step& step, ParallelFor& t
     MIXTURA_RETURN_IF_ERROR(choose_experts(kernels, threads, policy(l), mixture.router.expert_count,
                                            weights.router.selection_bias, scratch_.router, rows, {}, plan_));
     for (const std::int64_t row : plan_.non_finite_tokens) add_failure(step, row, static_cast<std::int64_t>(l), failed);
+    if (mixture.sequence_capacity > 0)
+        MIXTURA_RETURN_IF_ERROR(drop_beyond(mixture.sequence_capacity, step.sequences, plan_));
     if (step.on_route) step.on_route(static_cast<std::int64_t>(l), plan_);
     clock_.lap(Op::router);
     run_mixture(kernels, threads, mixture.experts, weights.mixture(), scratch_.normed, plan_, mixture_scratch_,
@@ -316,16 +334,11 @@ void ForwardPass::find_non_finite(std::int64_t layer, const Step& step, Parallel
     clock_.lap(Op::check);
 }
 
-Status ForwardPass::run(const Step& step, KVCache& cache, ParallelFor& threads, std::span<float> logits,
-                        std::vector<NonFinite>& failed) {
-    const FpEnvironment guard;  // the cache rounds on this thread
+Status ForwardPass::check_step(const Step& step) const {
     const ModelSpec& spec = core_->spec;
     const auto rows = static_cast<std::int64_t>(step.tokens.size());
-    const auto logit_count = static_cast<std::int64_t>(step.logit_rows.size());
-    if (rows < 1 || rows > rows_max_ || logits.size() != static_cast<std::size_t>(logit_count * spec.vocabulary_size)) {
-        return error(StatusCode::invalid_argument, "a step of ", rows, " rows and ", logits.size(),
-                     " logits, expected 1 to ", rows_max_, " rows and ", logit_count * spec.vocabulary_size, " logits");
-    }
+    if (rows < 1 || rows > rows_max_)
+        return error(StatusCode::invalid_argument, "a step of ", rows, " rows, expected 1 to ", rows_max_);
     for (const TokenId token : step.tokens) {
         if (token < 0 || token >= spec.vocabulary_size) {
             return error(StatusCode::invalid_argument, "token ", token, " is not in the vocabulary, expected 0 to ",
@@ -338,6 +351,12 @@ Status ForwardPass::run(const Step& step, KVCache& cache, ParallelFor& threads, 
                          " is beyond the ", spec.learned_positions, " positions that ", spec.architecture,
                          " has learned");
         }
+    }
+    return {};
+}
+
+void ForwardPass::begin_step(const Step& step, ParallelFor& threads, std::vector<NonFinite>& failed) {
+    for (const StepSequence& part : step.sequences) {
         for (std::int64_t i = 0; i < part.row_count; ++i) {
             positions_[static_cast<std::size_t>(part.first_row + i)] =
                 static_cast<std::int32_t>(part.first_position + i);
@@ -347,31 +366,50 @@ Status ForwardPass::run(const Step& step, KVCache& cache, ParallelFor& threads, 
     clock_.begin();
     embed(step, threads);
     clock_.lap(Op::embedding);
-    const auto report = [&](std::size_t layer, const float* hidden) {
-        if (step.on_hidden)
-            step.on_hidden(static_cast<std::int64_t>(layer),
-                           {hidden, static_cast<std::size_t>(rows * spec.hidden_size)});
-    };
     find_non_finite(-1, step, threads, failed);
-    for (std::size_t l = 0; l < spec.layers.size(); ++l) {
-        report(l, scratch_.hidden);
+}
+
+Status ForwardPass::run_layers(std::size_t first, std::size_t last, const Step& step, KVCache& cache,
+                               ParallelFor& threads, std::vector<NonFinite>& failed) {
+    const ModelSpec& spec = core_->spec;
+    const auto rows = static_cast<std::int64_t>(step.tokens.size());
+    for (std::size_t l = first; l < last; ++l) {
+        report_hidden(step, l, scratch_.hidden, rows * spec.hidden_size);
         MIXTURA_RETURN_IF_ERROR(attention_part(l, step, cache, threads));
         if (spec.layers[l].attention.head_router) {
             for (const std::int64_t row : head_plan_.non_finite_tokens)
                 add_failure(step, row, static_cast<std::int64_t>(l), failed);
         }
+        if (spec.layers[l].cross) MIXTURA_RETURN_IF_ERROR(cross_part(l, step, cache, threads));
         if (spec.layers[l].mixture)
             MIXTURA_RETURN_IF_ERROR(mixture_part(l, step, threads, failed));
         else
             dense_part(l, rows, threads);
         find_non_finite(static_cast<std::int64_t>(l), step, threads, failed);
     }
+    return {};
+}
+
+Status ForwardPass::run(const Step& step, KVCache& cache, ParallelFor& threads, std::span<float> logits,
+                        std::vector<NonFinite>& failed) {
+    const FpEnvironment guard;  // the cache rounds on this thread
+    const ModelSpec& spec = core_->spec;
+    const auto rows = static_cast<std::int64_t>(step.tokens.size());
+    const auto logit_count = static_cast<std::int64_t>(step.logit_rows.size());
+    MIXTURA_RETURN_IF_ERROR(check_step(step));
+    if (logits.size() != static_cast<std::size_t>(logit_count * spec.vocabulary_size)) {
+        return error(StatusCode::invalid_argument, "a step has room for ", logits.size(), " logits, expected ",
+                     logit_count * spec.vocabulary_size);
+    }
+    begin_step(step, threads, failed);
+    MIXTURA_RETURN_IF_ERROR(
+        run_layers(static_cast<std::size_t>(spec.encoder_layers), spec.layers.size(), step, cache, threads, failed));
     // Only the rows whose logits are wanted go on, unless somebody watches.
     const auto count = static_cast<std::int64_t>(spec.layers.size());
     if (step.on_hidden) {
         norm(spec.final_norm, core_->weights.final_norm, scratch_.hidden, rows, spec.hidden_size, scratch_.normed,
              threads);
-        report(spec.layers.size(), scratch_.normed);
+        report_hidden(step, spec.layers.size(), scratch_.normed, rows * spec.hidden_size);
     }
     if (logit_count == 0) return {};
     for (std::int64_t i = 0; i < logit_count; ++i) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "experts/mixture.hpp"
+#include "kernels/attention.hpp"
 #include "memory/aligned_buffer.hpp"
 #include "model/core.hpp"
 #include "observe/op_clock.hpp"
@@ -65,6 +66,10 @@ class ForwardPass {
     Status run(const Step& step, KVCache& cache, ParallelFor& threads, std::span<float> logits,
                std::vector<NonFinite>& failed);
 
+    // Reads sources with the encoder: each sequence of the step is a whole source, from position 0 on, for whose rows
+    // the cache has room (KVCache::append_source).  No logits.
+    Status encode(const Step& step, KVCache& cache, ParallelFor& threads, std::vector<NonFinite>& failed);
+
     const ModelCore& core() const noexcept { return *core_; }
 
   private:
@@ -76,6 +81,11 @@ class ForwardPass {
 
     ForwardPass() = default;
     const RouterPolicy& policy(std::size_t layer) const noexcept;
+    Status check_step(const Step& step) const;
+    // What every step begins with, and the layers from `first` to before `last`.
+    void begin_step(const Step& step, ParallelFor& threads, std::vector<NonFinite>& failed);
+    Status run_layers(std::size_t first, std::size_t last, const Step& step, KVCache& cache, ParallelFor& threads,
+                      std::vector<NonFinite>& failed);
     void embed(const Step& step, ParallelFor& threads) noexcept;
     Status attention_part(std::size_t layer, const Step& step, KVCache& cache, ParallelFor& threads);
     void grouped_inputs(std::size_t layer, const Step& step, ParallelFor& threads) noexcept;
@@ -87,7 +97,13 @@ class ForwardPass {
     Result<const float*> see_past(std::size_t layer, const Step& step, KVCache& cache, ParallelFor& threads);
     Result<const float*> recur(std::size_t layer, const Step& step, KVCache& cache, ParallelFor& threads);
     void recurrent_inputs(std::size_t layer, std::int64_t rows, ParallelFor& threads) noexcept;
+    AttentionShape shape_of(std::size_t layer) const noexcept;
     Status attend(std::size_t layer, const Step& step, KVCache& cache, ParallelFor& threads);
+    // An encoder's: every row of a sequence sees all of its rows, which are this step's and in no cache.
+    void attend_both_ways(std::size_t layer, const Step& step, ParallelFor& threads);
+    // A decoder's attention to the encoder's output, and where its keys and values come from.
+    Status cross_part(std::size_t layer, const Step& step, KVCache& cache, ParallelFor& threads);
+    Status write_source(std::size_t layer, const Step& step, KVCache& cache, ParallelFor& threads);
     void rotate(const RopeSpec& rope, float* x, std::int64_t rows, std::int64_t row_stride, std::int64_t heads,
                 std::int64_t head_stride, ParallelFor& threads) noexcept;
     void dense_part(std::size_t layer, std::int64_t rows, ParallelFor& threads) noexcept;
@@ -114,6 +130,7 @@ class ForwardPass {
     std::vector<unsigned char> bad_rows_;
     std::vector<RouterPolicy> policies_;      // [L]; empty: the spec's
     std::vector<std::vector<float>> slopes_;  // per layer: ALiBi, [query heads]
+    std::vector<std::vector<float>> biases_;  // per layer: bias_by_distance()
     std::vector<std::vector<const std::byte*>> block_tables_;
     std::vector<KVStateStep> state_steps_;  // of each sequence, in the layer at hand
     int ready_rope_ = -1;                   // whose tables are in cosines, sines

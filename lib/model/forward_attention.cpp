@@ -165,8 +165,7 @@ void ForwardPass::latent_inputs(std::size_t l, const Step& step, ParallelFor& th
     clock_.lap(Op::projection);
 }
 
-// The cache takes this step's rows, then every query sees what it may; mixed [T, heads, value_width].
-Status ForwardPass::attend(std::size_t l, const Step& step, KVCache& cache, ParallelFor& threads) {
+AttentionShape ForwardPass::shape_of(std::size_t l) const noexcept {
     const AttentionSpec& spec = core_->spec.layers[l].attention;
     const LatentSpec& latent = spec.latent;
     const bool is_latent = spec.is_latent();
@@ -176,11 +175,20 @@ Status ForwardPass::attend(std::size_t l, const Step& step, KVCache& cache, Para
     shape.key_width = is_latent ? latent.rank + latent.rope_width : spec.key_width;
     shape.value_width = is_latent ? latent.rank : spec.value_width;
     shape.scale = spec.scale;
+    shape.is_causal = !spec.sees_both_ways;
     shape.window_tokens = spec.window_tokens;
     shape.chunk_tokens = spec.chunk_tokens;
     shape.sinks = core_->weights.layers[l].sinks;
     shape.slopes = slopes_[l].empty() ? nullptr : slopes_[l].data();
+    shape.bias = biases_[l].empty() ? nullptr : biases_[l].data();
+    shape.bias_reach = spec.bias.distance_max;
+    return shape;
+}
 
+// The cache takes this step's rows, then every query sees what it may; mixed [T, heads, value_width].
+Status ForwardPass::attend(std::size_t l, const Step& step, KVCache& cache, ParallelFor& threads) {
+    const bool is_latent = core_->spec.layers[l].attention.is_latent();
+    const AttentionShape shape = shape_of(l);
     std::vector<AttentionSequence> sequences;
     AttentionCache paged;
     for (const StepSequence& part : step.sequences) {
@@ -229,7 +237,10 @@ Result<const float*> ForwardPass::see_past(std::size_t l, const Step& step, KVCa
     else if (spec.head_router)
         MIXTURA_RETURN_IF_ERROR(routed_queries(l, rows, threads));
     if (!spec.is_latent()) grouped_inputs(l, step, threads);
-    MIXTURA_RETURN_IF_ERROR(attend(l, step, cache, threads));
+    if (spec.sees_both_ways)
+        attend_both_ways(l, step, threads);
+    else
+        MIXTURA_RETURN_IF_ERROR(attend(l, step, cache, threads));
     float* mixed = scratch_.mixed;
     if (spec.is_latent()) {
         const std::int64_t rank = spec.latent.rank;

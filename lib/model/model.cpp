@@ -114,7 +114,9 @@ Result<MemoryForecast> Model::forecast(const std::string& path, std::int64_t con
         const KVDescription cache = cache_description(architecture.spec, cache_dtype, forecast.context_tokens);
         MIXTURA_ASSIGN_OR_RETURN(forecast.cache_bytes,
                                  KVCache::bytes_needed(cache, forecast.context_tokens, step_tokens));
-        forecast.scratch_bytes = ForwardPass::scratch_bytes(architecture.spec, step_tokens);
+        // A source is one step.
+        forecast.scratch_bytes = ForwardPass::scratch_bytes(
+            architecture.spec, architecture.spec.has_encoder() ? forecast.context_tokens : step_tokens);
         return forecast;
     });
 }
@@ -127,6 +129,7 @@ std::span<const NodeMemory> Model::weight_nodes() const noexcept { return state_
 std::span<const WeightError> Model::weight_errors() const noexcept { return state_->core->weight_errors; }
 std::string_view Model::backend() const noexcept { return state_->core->backend->name; }
 std::int64_t Model::layer_count() const noexcept { return static_cast<std::int64_t>(state_->core->spec.layers.size()); }
+bool Model::has_encoder() const noexcept { return state_->core->spec.has_encoder(); }
 const Router* Model::router(std::int64_t layer) const noexcept {
     if (layer < 0 || layer >= layer_count()) return nullptr;
     const auto& router = state_->routers[static_cast<std::size_t>(layer)];

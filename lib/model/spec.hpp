@@ -43,7 +43,16 @@ enum class PositionKind {
     none,  // this layer knows no positions
     rope,
     alibi,
-    learned,  // in the embedding, not in the layers
+    learned,        // in the embedding, not in the layers
+    relative_bias,  // a learned number a head for how far a key lies from the query
+};
+
+// Distances in buckets: each its own up to a half, then so that their logarithm grows evenly up to `distance_max`, from
+// which on all share the last.  Looking both ways, half of the buckets are for keys behind the query.  Source: Raffel
+// et al. 2020 (arXiv 1910.10683), 2.1, and the authors' code.
+struct RelativeBiasSpec {
+    std::int64_t buckets = 0;
+    std::int64_t distance_max = 0;
 };
 
 // Latent attention: keys and values of all heads are linear in one short row a token, which is all that is cached.
@@ -62,7 +71,9 @@ struct AttentionSpec {
     std::int64_t key_width = 0, value_width = 0;  // D of one head; latent: plain + rope, and v of a head
     float scale = 1.0F;                           // q · k times this
     PositionKind position = PositionKind::rope;
-    int rope = 0;  // index into ModelSpec::ropes
+    int rope = 0;                 // index into ModelSpec::ropes
+    RelativeBiasSpec bias;        // of PositionKind::relative_bias
+    bool sees_both_ways = false;  // an encoder's: every token of its sequence, which comes in one step
     NormSpec query_norm, key_norm;
     bool norm_spans_heads = false;       // over all heads together (OLMoE), else over each
     bool norm_follows_rotation = false;  // Hunyuan, Llama 4
@@ -116,6 +127,18 @@ struct DenseSpec {
 struct MixtureSpec {
     RouterSpec router;
     ExpertSpec experts;
+    // > 0: an expert takes so many choices of one sequence's tokens in a step, in their order, and those beyond give
+    // nothing.  Of layers that have whole sequences in a step only: an encoder's.
+    std::int64_t sequence_capacity = 0;
+};
+
+// Attention from a decoder's layer to the encoder's output, between its own attention and the feed-forward; no position
+// and no mask, and no more of the output's keys and values than it has rows.
+struct CrossSpec {
+    NormSpec norm;
+    std::int64_t heads = 0;
+    std::int64_t key_width = 0, value_width = 0;  // of one head
+    float scale = 1.0F;
 };
 
 struct LayerSpec {
@@ -123,6 +146,7 @@ struct LayerSpec {
     NormSpec attention_output_norm, ffn_output_norm;  // over what the two add to the residual stream (AFMoE)
     AttentionSpec attention;
     std::optional<RecurrentSpec> recurrent;  // instead of attention
+    std::optional<CrossSpec> cross;          // of a decoder beside an encoder
     DenseSpec ffn;                           // of a dense layer
     std::optional<MixtureSpec> mixture;      // instead of ffn
     float residual_scale = 1.0F;             // multiplies what attention and feed-forward add
@@ -138,7 +162,13 @@ struct ModelSpec {
     float logit_divisor = 1.0F;
     NormSpec embedding_norm, final_norm;
     std::vector<RopeSpec> ropes;
+    // An encoder's layers, if there is one, and behind them the decoder's: both embed by one table.
     std::vector<LayerSpec> layers;
+    std::int64_t encoder_layers = 0;
+    NormSpec encoder_norm;    // over the encoder's output
+    TokenId start_token = 0;  // in front of what a decoder beside an encoder writes
+
+    bool has_encoder() const noexcept { return encoder_layers > 0; }
 };
 
 // ---- where the weights of a spec lie -----------------------------------------------------------------------
@@ -181,12 +211,19 @@ struct RecurrentMap {
     NormSource output_norm;                 // [value_width]
 };
 
+struct CrossMap {
+    NormSource norm;
+    LinearSource query, key, value, output;
+};
+
 struct LayerMap {
     NormSource attention_norm, ffn_norm, attention_output_norm, ffn_output_norm;
     LinearSource query, key, value, output;  // latent: query reads the compressed queries where there are such
     LinearSource output_gate;
     NormSource query_norm, key_norm;
     WeightSource sinks;
+    WeightSource position_bias;  // [buckets, query heads]; layers that name one tensor share its numbers
+    CrossMap cross;
     LatentMap latent;
     HeadMixtureMap heads;    // instead of query and output, of which the bias counts
     RecurrentMap recurrent;  // with query, key, value and output
@@ -196,7 +233,7 @@ struct LayerMap {
 
 struct WeightMap {
     WeightSource token_embedding, position_embedding;
-    NormSource embedding_norm, final_norm;
+    NormSource embedding_norm, encoder_norm, final_norm;
     LinearSource head;  // the token embedding's tensor where the two are tied
     std::vector<LayerMap> layers;
 };

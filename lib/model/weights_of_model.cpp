@@ -145,6 +145,20 @@ void bind_attention(Binder& binder, const std::string& prefix, std::int64_t hidd
                       weights.output);
     }
     if (attention.has_sinks) binder.vector(prefix + "sinks", map.sinks, attention.query_heads, weights.sinks);
+    if (attention.position == PositionKind::relative_bias) {
+        binder.floats(prefix + "position_bias", map.position_bias, attention.bias.buckets, attention.query_heads,
+                      weights.position_bias);
+    }
+}
+
+void bind_cross(Binder& binder, const std::string& prefix, std::int64_t hidden, const CrossSpec& cross,
+                const CrossMap& map, CrossWeights& weights) {
+    const std::int64_t keys = cross.heads * cross.key_width, values = cross.heads * cross.value_width;
+    binder.norm(prefix + "norm", cross.norm, map.norm, hidden, weights.norm);
+    binder.linear(prefix + "query", map.query, keys, hidden, weights.query);
+    binder.linear(prefix + "key", map.key, keys, hidden, weights.key);
+    binder.linear(prefix + "value", map.value, values, hidden, weights.value);
+    binder.linear(prefix + "output", map.output, hidden, values, weights.output);
 }
 
 void bind_mixture(Binder& binder, const std::string& prefix, std::int64_t hidden, const MixtureSpec& spec,
@@ -180,6 +194,7 @@ void bind_layer(Binder& binder, const std::string& prefix, std::int64_t hidden, 
         bind_attention(binder, prefix + "attention.", hidden, spec.attention, map, weights);
     binder.norm(prefix + "attention.output_norm", spec.attention_output_norm, map.attention_output_norm, hidden,
                 weights.attention_output_norm);
+    if (spec.cross) bind_cross(binder, prefix + "attention.cross.", hidden, *spec.cross, map.cross, weights.cross);
     binder.norm(prefix + "ffn.norm", spec.ffn_norm, map.ffn_norm, hidden, weights.ffn_norm);
     binder.norm(prefix + "ffn.output_norm", spec.ffn_output_norm, map.ffn_output_norm, hidden, weights.ffn_output_norm);
     if (spec.mixture) {
@@ -211,6 +226,7 @@ std::vector<WeightBinding> bind_weights(const ModelSpec& spec, const WeightMap& 
     for (std::size_t l = 0; l < spec.layers.size(); ++l) {
         bind_layer(binder, text("layers.", l, "."), hidden, spec.layers[l], map.layers[l], weights.layers[l]);
     }
+    binder.norm("encoder_norm", spec.encoder_norm, map.encoder_norm, hidden, weights.encoder_norm);
     binder.norm("final_norm", spec.final_norm, map.final_norm, hidden, weights.final_norm);
     if (!weights.is_tied) binder.linear("head", map.head, spec.vocabulary_size, hidden, weights.head);
     for (std::size_t i = 0; i < spec.ropes.size(); ++i) {

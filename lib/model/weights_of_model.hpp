@@ -39,10 +39,17 @@ struct RecurrentWeights {
     Norm output_norm;
 };
 
+struct CrossWeights {
+    Norm norm;
+    Linear query, key, value, output;
+};
+
 struct LayerWeights {
     Norm attention_norm, ffn_norm, query_norm, key_norm, attention_output_norm, ffn_output_norm;
     Linear query, key, value, output, output_gate;
-    const float* sinks = nullptr;  // [query heads]
+    const float* sinks = nullptr;          // [query heads]
+    const float* position_bias = nullptr;  // [buckets, query heads]
+    CrossWeights cross;
     LatentWeights latent;
     HeadMixtureWeights heads;
     RecurrentWeights recurrent;
@@ -63,7 +70,7 @@ struct ModelWeights {
     PackedMatrix token_embedding;     // [V, H] in file rows; tied: the head's panels
     PackedMatrix position_embedding;  // [positions, H] in file rows; no data: none
     bool is_tied = false;             // one matrix, held once, is token embedding and head
-    Norm embedding_norm, final_norm;
+    Norm embedding_norm, encoder_norm, final_norm;
     Linear head;
     std::vector<LayerWeights> layers;
     std::vector<RopeFactors> rope_factors;  // per ModelSpec::ropes

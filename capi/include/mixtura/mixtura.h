@@ -1243,7 +1243,9 @@ MIXTURA_API MIXTURA_MUST_USE mixtura_status mixtura_generation_create(const mixt
 /** Ends a generation.  Threads: per-object.  Since: 0.1 */
 MIXTURA_API void mixtura_generation_destroy(mixtura_generation *generation) MIXTURA_NOEXCEPT;
 /** Appends tokens to the sequence.  INVALID_ARGUMENT, OUT_OF_RANGE, CANCELLED, CALLBACK_STOPPED, INTERNAL (numbers that
- * stopped being finite); on failure the sequence is as before.  Threads: per-object.  Since: 0.1 */
+ * stopped being finite); on failure the sequence is as before.  Of a model with an encoder the first feed, and the first
+ * after a cut to 0, is the source it reads, all at once; behind it the sequence begins with the decoder's start token,
+ * and further feeds go on with that.  A run's prompt is a source likewise.  Threads: per-object.  Since: 0.1 */
 MIXTURA_API MIXTURA_MUST_USE mixtura_status mixtura_generation_feed(mixtura_generation *generation, const int32_t *tokens,
                                                                    size_t token_count,
                                                                    const mixtura_feed_options *options) MIXTURA_NOEXCEPT;

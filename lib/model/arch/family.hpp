@@ -51,5 +51,6 @@ Result<Architecture> describe_olmoe(const ModelConfig& config, const WeightIndex
 Result<Architecture> describe_phimoe(const ModelConfig& config, const WeightIndex& index);
 Result<Architecture> describe_qwen3_next(const ModelConfig& config, const WeightIndex& index);
 Result<Architecture> describe_qwen_moe(const ModelConfig& config, const WeightIndex& index);
+Result<Architecture> describe_switch_transformers(const ModelConfig& config, const WeightIndex& index);
 
 }  // namespace mixtura

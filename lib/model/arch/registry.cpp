@@ -36,6 +36,7 @@ constexpr Family kFamilies[] = {
     {"bailing_moe", "", describe_bailing_moe},
     {"afmoe", "", describe_afmoe},
     {"jetmoe", "", describe_jetmoe},
+    {"switch_transformers", "", describe_switch_transformers},
     {"gpt2", "gpt2", describe_gpt2},
     {"bloom", "bloom", describe_bloom},
     {"mixtura", "", describe_free_form},

@@ -53,9 +53,9 @@ TEST_CASE("mixture families give one answer however they are fed", "[model][shor
         test::check_one_answer(model, test::golden("gguf/" + model + ".gguf"));
 }
 
-TEST_CASE("no key of seven golden configurations is left unread", "[model][short]") {
-    for (const std::string model :
-         {"phimoe-longrope", "glm4-moe-lite", "deepseek-v3.2", "exaone-moe", "bailing-moe", "afmoe", "jetmoe"}) {
+TEST_CASE("no key of eight golden configurations is left unread", "[model][short]") {
+    for (const std::string model : {"phimoe-longrope", "glm4-moe-lite", "deepseek-v3.2", "exaone-moe", "bailing-moe",
+                                    "afmoe", "jetmoe", "switch"}) {
         for (const char* form : {"/config.json", "/config_hub.json"}) {
             INFO(model << form);
             const test::TemporaryFolder folder;
