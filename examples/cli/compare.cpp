@@ -62,6 +62,10 @@ Result<Side> open_side(CompareSide settings, const Options& options, const Side*
         other != nullptr && other->settings.path == settings.path && other->settings.weights == settings.weights;
     auto model = is_shared ? Result<Model>(other->model) : open_model(settings.path, options.threads, settings.weights);
     if (!model) return model.status();
+    if (model->has_encoder())
+        return Status(StatusCode::unsupported, "answers are compared token by token of one text, but " +
+                                                   printable(model->facts().architecture) +
+                                                   " writes about a source, expected a model without an encoder");
     if (Status status = check_experts(settings, *model); !status.is_ok()) return status;
     GenerationOptions how = settings.generation_options();
     how.thread_count = options.threads;

@@ -1,9 +1,11 @@
-// mixtura complete MODEL: continues a text or a list of token ids.
+// mixtura complete MODEL: continues a text or a list of token ids; a model with an encoder reads them as its source,
+// and fills the blanks in it.
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/format.hpp"
 #include "cli/generate_options.hpp"
 #include "cli/output.hpp"
 #include "cli/result_json.hpp"
@@ -38,10 +40,13 @@ int complete(const Options& options) {
     request.stop = options.flags.stop_options();
     std::vector<Sampled> chosen;
     request.on_piece = [&](const Piece& piece) {
-        if (!options.as_json)
+        if (!options.as_json) {
+            // What is written about a source names its blanks, which are special tokens.
+            if (model->has_encoder() && model->tokenizer() && model->tokenizer()->is_special(piece.sampled.token))
+                print_now(printable(model->tokenizer()->token_text(piece.sampled.token)));
             print_now(piece.text);
-        else
-            chosen.push_back(piece.sampled);
+        }
+        if (options.as_json) chosen.push_back(piece.sampled);
         return Flow::go_on;
     };
     auto generation = Generation::create(*model, *generation_options);
@@ -58,10 +63,13 @@ int complete(const Options& options) {
 }  // namespace
 
 void add_complete(CLI::App& app, int& exit_code) {
-    auto* command = app.add_subcommand("complete", "Continues a text, without a chat template");
+    auto* command = app.add_subcommand(
+        "complete", "Continues a text, without a chat template; a model with an encoder fills the blanks in it");
     const auto options = std::make_shared<Options>();
     command->add_option("MODEL", options->model, "a .gguf file or a checkpoint's folder")->required();
-    auto* prompt = command->add_option("--prompt", options->prompt, "the text to continue");
+    auto* prompt =
+        command->add_option("--prompt", options->prompt,
+                            "the text to continue, or with blanks as the model knows them: 'The <extra_id_0> barks.'");
     auto* ids =
         command->add_option("--ids", options->ids, "token ids to continue: 1,2,3")->delimiter(',')->excludes(prompt);
     command->add_flag("--json", options->as_json, "one JSON object");

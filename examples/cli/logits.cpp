@@ -99,6 +99,11 @@ int logits(const Options& options) {
     if (!ids) return complain(ids.status());
     const auto model = open_model(options.compute.model, options.compute.thread_count, options.compute.weights);
     if (!model) return complain(model.status());
+    if (model->has_encoder() && !options.out.empty()) {
+        return complain(Status(StatusCode::unsupported,
+                               "--out has a row a token, but " + printable(model->facts().architecture) +
+                                   " reads these as its source and gives the logits of what follows its start token"));
+    }
     GenerationOptions how;
     how.thread_count = options.compute.thread_count;
     how.cache_dtype = options.compute.cache_dtype;
