@@ -63,8 +63,7 @@ int complete(const Options& options) {
 }  // namespace
 
 void add_complete(CLI::App& app, int& exit_code) {
-    auto* command = app.add_subcommand(
-        "complete", "Continues a text, without a chat template; a model with an encoder fills the blanks in it");
+    auto* command = app.add_subcommand("complete", "Continues a text, without a chat template");
     const auto options = std::make_shared<Options>();
     command->add_option("MODEL", options->model, "a .gguf file or a checkpoint's folder")->required();
     auto* prompt =

@@ -11,15 +11,14 @@
 namespace mixtura {
 namespace {
 
-constexpr std::string_view kRoles[] = {"all", "experts", "experts.gate", "experts.up", "experts.down", "shared",
-                                       "shared.gate", "shared.up", "shared.down", "head", "ffn", "ffn.gate", "ffn.up",
-                                       "ffn.down", "attention", "attention.query", "attention.key", "attention.value",
-                                       "attention.output", "attention.output_gate",
-                                       "attention.cross", "attention.cross.query", "attention.cross.key",
-                                       "attention.cross.value", "attention.cross.output",
-                                       // of latent attention
-                                       "attention.query_down", "attention.row_down", "attention.heads",
-                                       "attention.heads.key_up", "attention.heads.value_up"};
+constexpr std::string_view kRoles[] = {
+    "all", "experts", "experts.gate", "experts.up", "experts.down", "shared", "shared.gate", "shared.up", "shared.down",
+    "head", "ffn", "ffn.gate", "ffn.up", "ffn.down", "attention", "attention.query", "attention.key", "attention.value",
+    "attention.output", "attention.output_gate", "attention.cross", "attention.cross.query", "attention.cross.key",
+    "attention.cross.value", "attention.cross.output",
+    // of latent attention
+    "attention.query_down", "attention.row_down", "attention.heads", "attention.heads.key_up",
+    "attention.heads.value_up"};
 constexpr std::string_view kRoleList =
     "all, experts, shared, ffn, attention, head, or one of their matrices as in "
     "experts.up";
