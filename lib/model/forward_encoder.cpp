@@ -52,7 +52,7 @@ Status ForwardPass::write_source(std::size_t l, const Step& step, KVCache& cache
     const CrossWeights& weights = core_->weights.layers[l].cross;
     const auto rows = static_cast<std::int64_t>(step.tokens.size());
     linear(weights.key, scratch_.normed, rows, scratch_.key, threads, false);
-    linear(weights.value, scratch_.normed, rows, scratch_.value, threads, reads_blocks(weights.key.weight.dtype));
+    linear(weights.value, scratch_.normed, rows, scratch_.value, threads, reads_blocks(weights.key.weight));
     clock_.lap(Op::projection);
     const std::size_t place = cross_place(core_->spec, l);
     for (const StepSequence& part : step.sequences) {
