@@ -139,8 +139,9 @@ void print_text(const Checkpoint& checkpoint, const Options& options) {
     }
     number("feed-forward width", facts.ffn_size);
     if (facts.expert_count > 0) {
-        std::string experts = grouped(static_cast<std::uint64_t>(facts.expert_count)) + " routed, " +
-                              grouped(static_cast<std::uint64_t>(facts.experts_per_token)) + " a token";
+        std::string experts = grouped(static_cast<std::uint64_t>(facts.expert_count)) + " routed";
+        if (facts.experts_per_token > 0)  // else the family's own number: Switch Transformer's 1
+            experts += ", " + grouped(static_cast<std::uint64_t>(facts.experts_per_token)) + " a token";
         if (facts.shared_expert_count > 0)
             experts += ", " + grouped(static_cast<std::uint64_t>(facts.shared_expert_count)) + " shared";
         line("experts", experts + ", width " + grouped(static_cast<std::uint64_t>(facts.expert_ffn_size)));

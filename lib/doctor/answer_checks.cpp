@@ -22,9 +22,10 @@ HealthCheck answer_check(const Backend& backend, const Status& answer) {
 // Nobody runs what this machine lacks, or what was ruled out.
 HealthCheck left_out(const Backend& backend) {
     HealthCheck check{.name = text("answers.", backend.name), .verdict = HealthVerdict::note};
-    check.found = !backend.is_supported       ? text("not run: it needs ", backend.required_isa)
-                  : backend.is_chosen_unasked ? std::string("not run: MIXTURA_FORCE_ISA rules it out")
-                                              : std::string("not run: it is used only where MIXTURA_FORCE_ISA names it");
+    check.found = !backend.is_supported ? text("not run: it needs ", backend.required_isa)
+                  : backend.is_chosen_unasked
+                      ? std::string("not run: MIXTURA_FORCE_ISA rules it out")
+                      : std::string("not run: it is used only where MIXTURA_FORCE_ISA names it");
     return check;
 }
 

@@ -27,8 +27,8 @@ std::int64_t size_max_of(std::int64_t ModelFacts::*fact) {
 }
 
 // Synonyms of published families: GPT-2's n_*, Bloom's n_head, MPT and DBRX's nested configs, T5's num_* and d_*,
-// Hunyuan's and ERNIE's moe_*, DeepSeek's n_*_experts, Llama 4's intermediate_size_mlp, and the free form's
-// context_length.
+// Switch's num_selected_experts, Hunyuan's and ERNIE's moe_*, DeepSeek's n_*_experts, Llama 4's intermediate_size_mlp,
+// and the free form's context_length.
 const Names kNames[] = {
     {&ModelFacts::layer_count, {"num_hidden_layers", "n_layer", "n_layers", "num_layers"}, "block_count"},
     {&ModelFacts::hidden_size, {"hidden_size", "n_embd", "d_model"}, "embedding_length"},
@@ -44,7 +44,8 @@ const Names kNames[] = {
      {"num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts", "ffn_config.moe_num_experts"},
      "expert_count"},
     {&ModelFacts::experts_per_token,
-     {"num_experts_per_tok", "num_experts_per_token", "moe_topk", "moe_k", "moe_top_k", "ffn_config.moe_top_k"},
+     {"num_experts_per_tok", "num_experts_per_token", "moe_topk", "moe_k", "moe_top_k", "ffn_config.moe_top_k",
+      "num_selected_experts"},
      "expert_used_count"},
     {&ModelFacts::shared_expert_count,
      {"n_shared_experts", "num_shared_expert", "num_shared_experts", "moe_num_shared_experts"},

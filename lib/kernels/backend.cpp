@@ -161,7 +161,8 @@ Result<const Backend*> choose_backend(std::optional<std::string_view> forced, co
         if (entries()[chosen].works != nullptr && !entries()[chosen].works()) {
             return error(StatusCode::no_backend, "instruction set ", quoted(*forced),
                          " is not usable: the kernel refuses its registers to this process, or its products differ "
-                         "from those of ", all[chosen - 1].name);
+                         "from those of ",
+                         all[chosen - 1].name);
         }
         return &all[chosen];
     }

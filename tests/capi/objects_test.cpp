@@ -509,7 +509,7 @@ TEST_CASE("The library's own check of this machine names each thing once, and it
         if (std::string(name).starts_with("answers.")) all->worst_answer = std::max(all->worst_answer, verdict);
     };
     must(mixtura_check_health(MIXTURA_GOLDEN_DIR, on_health, &seen));
-    CHECK(seen.worst_answer == MIXTURA_HEALTH_OK);
+    CHECK(seen.worst_answer <= MIXTURA_HEALTH_NOTE);  // a back-end that was not run is a note
     CHECK(std::count(seen.names.begin(), seen.names.end(), "answers.ref") == 1);
     CHECK(std::count(seen.names.begin(), seen.names.end(), "memory_limits") == 1);
     CHECK(std::count(seen.names.begin(), seen.names.end(), "free_space") == 1);

@@ -1,5 +1,5 @@
-// The tables whose products a test compares: those of the back-ends that run here and, where there is AVX-512 with VNNI,
-// the tiles of AVX-VNNI and AMX in forms that it can run, for most machines lack those two.
+// The tables whose products a test compares: those of the back-ends that run here and, where there is AVX-512 with
+// VNNI, the tiles of AVX-VNNI and AMX in forms that it can run, for most machines lack those two.
 #pragma once
 
 #include <string_view>

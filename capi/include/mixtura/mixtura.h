@@ -154,8 +154,9 @@ typedef void (*mixtura_on_health)(const char *name, int32_t verdict, const char 
 
 /** Holds what the library was built for against what is here: instruction sets, processors and memory with their limits,
  * kernel, C library, and, where `path` (a model, or a folder for caches) is not NULL, its disk; then runs known answers
- * on every back-end that is used unasked or wished for.  `on_health` gets each check, in a fixed order, on this thread.  A machine that is ill is no error.
- * OUT_OF_HOST_MEMORY.  Takes about a quarter of a second.  Threads: any-thread.  Since: 0.1 */
+ * on every back-end that is used unasked or wished for.  `on_health` gets each check, in a fixed order, on this thread.
+ * A machine that is ill is no error.  OUT_OF_HOST_MEMORY.  Takes about a quarter of a second.  Threads: any-thread.
+ * Since: 0.1 */
 MIXTURA_API MIXTURA_MUST_USE mixtura_status mixtura_check_health(const char *path, mixtura_on_health on_health,
                                                                  void *user_data) MIXTURA_NOEXCEPT;
 /** Known answers alone: a small built-in mixture in every weight format, and attention, on every such back-end of this

@@ -1,5 +1,5 @@
-// Inside x86/ and arm/ only: what the integer tiles of all instruction sets share: facts of a format as constants, and the
-// cutting of tokens into tiles.
+// Inside x86/ and arm/ only: what the integer tiles of all instruction sets share: facts of a format as constants, and
+// the cutting of tokens into tiles.
 #pragma once
 
 #include <bit>

@@ -1,5 +1,5 @@
-// Whether this process may use AMX tiles and whether they compute what AVX-512 VNNI does; the products of integer_amx.cpp
-// ask before their first tile, backend.cpp where the back-end is named.
+// Whether this process may use AMX tiles and whether they compute what AVX-512 VNNI does; the products of
+// integer_amx.cpp ask before their first tile, backend.cpp where the back-end is named.
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
-// Inside x86/ only: the tile registers of AMX, as an object, for integer_body_amx.hpp.  tests/support/ has another of the
-// same form, which plays them on any processor.  Written out and not by the compilers' intrinsics: those of GCC 12 do
-// not say that they read and write memory, so stores to what a tile is loaded from might come after it.
+// Inside x86/ only: the tile registers of AMX, as an object, for integer_body_amx.hpp.  tests/support/ has another of
+// the same form, which plays them on any processor.  Written out and not by the compilers' intrinsics: those of GCC 12
+// do not say that they read and write memory, so stores to what a tile is loaded from might come after it.
 #pragma once
 
 #include "kernels/x86/isa.hpp"

@@ -1,6 +1,6 @@
 // Products of integer formats for AVX-VNNI: integer_body_256.hpp.
-#include "kernels/x86/isa.hpp"
 #include "kernels/lanes/tiles.hpp"
+#include "kernels/x86/isa.hpp"
 #include "kernels/x86/x86.hpp"
 
 #define MIXTURA_BODY_TARGET MIXTURA_TARGET_AVX_VNNI

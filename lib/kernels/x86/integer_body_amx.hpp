@@ -1,11 +1,12 @@
 // Products of integer formats on AMX tiles, for prompts: 16 rows x 16 tokens at once, the rest of the tokens as AVX-512
 // VNNI has them.  Included by integer_amx.cpp with the processor's tiles and by tests/support/ with tiles that are
-// played, each in its namespace, with MIXTURA_BODY_TARGET defined and Tiles declared; so this file has no include guard.
+// played, each in its namespace, with MIXTURA_BODY_TARGET defined and Tiles declared; so this file has no include
+// guard.
 //
-// One tdpbsud gives the sums of a group of 32 (or 16) columns for 16 rows and 16 tokens: the weights' operand i is row i
-// of its third tile as layout.hpp has it, the activations' q are the rows of the second.  A group's sum must be scaled
-// before the next is added, so no tile takes more columns than a group has, and each group's sums go by way of memory
-// to the float steps, which are those of AVX-512 VNNI.  The sums are exact, so are the bits the same.
+// One tdpbsud gives the sums of a group of 32 (or 16) columns for 16 rows and 16 tokens: the weights' operand i is row
+// i of its third tile as layout.hpp has it, the activations' q are the rows of the second.  A group's sum must be
+// scaled before the next is added, so no tile takes more columns than a group has, and each group's sums go by way of
+// memory to the float steps, which are those of AVX-512 VNNI.  The sums are exact, so are the bits the same.
 //
 // Per 32 columns and 16 tokens that is 16 float steps of 3 to 5 instructions and 32 moves where AVX-512 VNNI has 128
 // vpdpbusd more: an estimate of about twice its rate.  No processor with AMX was at hand to measure it.
@@ -78,8 +79,8 @@ MIXTURA_BODY_TARGET const std::byte* unpack_piece(const std::byte* unit, std::in
 
 // The block `offset_bytes` into each token's activations times block b of the piece, into the scratch's half b % 2.
 template <DType kDType>
-MIXTURA_BODY_TARGET MIXTURA_ALWAYS_INLINE void sum_block(Tiles& tiles, Scratch& s, std::int64_t b,
-                                                         const void* const* x, std::int64_t offset_bytes) {
+MIXTURA_BODY_TARGET MIXTURA_ALWAYS_INLINE void sum_block(Tiles& tiles, Scratch& s, std::int64_t b, const void* const* x,
+                                                         std::int64_t offset_bytes) {
     ActivationBlock(&tokens)[kTileTokens] = s.x[b % 2];
     MIXTURA_UNROLL
     for (int t = 0; t < kTileTokens; ++t) {

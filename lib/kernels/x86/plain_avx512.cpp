@@ -1,6 +1,6 @@
 // Products of f32, f16, bf16 and scaled panels for AVX-512: plain_body.hpp over lanes_avx512.hpp.
-#include "kernels/x86/lanes_avx512.hpp"
 #include "kernels/lanes/tiles.hpp"
+#include "kernels/x86/lanes_avx512.hpp"
 #include "kernels/x86/x86.hpp"
 
 #define MIXTURA_BODY_TARGET MIXTURA_TARGET_AVX512

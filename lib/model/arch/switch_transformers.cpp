@@ -86,6 +86,7 @@ Result<Architecture> describe_switch_transformers(const ModelConfig& config, con
     reader.only({"feed_forward_proj", ""}, {"\"relu\""});
     reader.only({"is_gated_act", ""}, {"false"});
     reader.only({"router_dtype", ""}, {"\"float32\""});
+    reader.only({"num_selected_experts", ""}, {"1"});
     reader.ignore({"vocab_size",
                    "dropout_rate",
                    "initializer_factor",
@@ -102,7 +103,6 @@ Result<Architecture> describe_switch_transformers(const ModelConfig& config, con
                    "add_cross_attention",
                    "output_past",
                    "batch_prioritized_routing",
-                   "num_selected_experts",
                    "second_expert_policy",
                    "normalize_router_prob_before_dropping",
                    "moe_eval_capacity_token_fraction",

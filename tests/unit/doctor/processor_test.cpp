@@ -48,7 +48,8 @@ TEST_CASE("the widest instruction set is used, and what is missing is said", "[d
     here.features.avx2 = here.features.avx512 = here.features.avx512_vnni = true;
     const HealthCheck check = check_instruction_sets(here);
     CHECK(check.verdict == HealthVerdict::ok);
-    CHECK(check.found == "avx512_vnni is used, of ref, avx2, avx512, avx512_vnni; built in but not here: avx_vnni, amx_int8");
+    CHECK(check.found ==
+          "avx512_vnni is used, of ref, avx2, avx512, avx512_vnni; built in but not here: avx_vnni, amx_int8");
     CHECK(check.remedy.empty());
     here.features.amx_tile = here.features.amx_int8 = true;
     CHECK(has(check_instruction_sets(here).found, "avx512_vnni is used, of ref, avx2, avx512, avx512_vnni, amx_int8;"));

@@ -30,8 +30,8 @@ TEST_CASE("a played tile takes its rows and bytes, and no more", "[kernels][shor
 
 TEST_CASE("a played product takes signed bytes by unsigned ones and adds to what is there", "[kernels][short]") {
     amx::TileShapes shapes;
-    shapes.rows[0] = shapes.rows[1] = 2;            // two tokens
-    shapes.rows[2] = 2;                             // eight columns, four a row
+    shapes.rows[0] = shapes.rows[1] = 2;             // two tokens
+    shapes.rows[2] = 2;                              // eight columns, four a row
     shapes.row_bytes[0] = shapes.row_bytes[2] = 12;  // three rows of weights
     shapes.row_bytes[1] = 8;
     const std::int8_t a[2][8] = {{-127, -127, -127, -127, -127, -127, -127, -127}, {1, -2, 3, -4, 5, -6, 7, -8}};
