@@ -67,9 +67,9 @@ void encode(const float* values, BlockTq1_0& block) noexcept {
         const DigitPlace place = digit_place(e);
         numbers[place.byte] += digits[e] * kPowersOf3[4 - place.digit];
     }
-    for (std::size_t i = 0; i < 52; ++i) {
-        (i < 48 ? block.qs[i] : block.qh[i - 48]) = static_cast<std::uint8_t>((numbers[i] * 256 + 242) / 243);
-    }
+    const auto byte_of = [&](std::size_t i) { return static_cast<std::uint8_t>((numbers[i] * 256 + 242) / 243); };
+    for (std::size_t i = 0; i < 48; ++i) block.qs[i] = byte_of(i);
+    for (std::size_t i = 0; i < 4; ++i) block.qh[i] = byte_of(48 + i);
 }
 
 void encode(const float* values, BlockTq2_0& block) noexcept {
