@@ -154,7 +154,7 @@ TEST_CASE("gpt-oss gives the same bits from MXFP4 in safetensors and in GGUF, an
 
 TEST_CASE("weights quantised by a scheme nobody here knows are refused by its name", "[model][short]") {
     HubCheckpoint model(model_folder("qwen3-moe"));
-    const std::string expected = ", expected awq, bitsandbytes, compressed-tensors, fp8, gptq or mxfp4",
+    const std::string expected = ", expected awq, bitsandbytes, compressed-tensors, fbgemm_fp8, fp8, gptq or mxfp4",
                       key = "the configuration's quantization_config.quant_method is ";
     model.config["quantization_config"] = {{"quant_method", "hqq"}};
     CHECK(refusal(model) == key + "'\"hqq\"'" + expected);
