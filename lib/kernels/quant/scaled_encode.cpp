@@ -73,13 +73,13 @@ void encode(const float* values, BlockNf4& block) noexcept {
     }
 }
 
-// Nearest of IQ4's uneven steps to x, the lowest of equals.
+// Nearest of IQ4's uneven steps to x, the lowest of equals: how many of the 15 middles between them lie below x.
 unsigned nearest_step(double x) noexcept {
-    unsigned best = 0;
-    for (unsigned code = 1; code < 16; ++code) {
-        if (std::fabs(kIq4Steps[code] - x) < std::fabs(kIq4Steps[best] - x)) best = code;
-    }
-    return best;
+    const auto is_above = [x](unsigned code) { return 2 * x > kIq4Steps[code] + kIq4Steps[code + 1]; };
+    unsigned code = is_above(7) ? 8 : 0;
+    code += is_above(code + 3) ? 4 : 0;
+    code += is_above(code + 1) ? 2 : 0;
+    return code + (is_above(code) ? 1 : 0);
 }
 
 // x ≈ d · step: over a range of scales, of both signs, that bring the extreme near the ends of the steps, quantise,
@@ -95,7 +95,7 @@ void encode(const float* values, BlockIq4Nl& block) noexcept {
     for (const float value : limited) squares += static_cast<double>(value) * static_cast<double>(value);
     const double rms = std::sqrt(squares / 32);
     double best_d = 0.0, best_gain = 0.0;  // gain: by how much the weighted error is below that of zeros
-    for (int end = 100; extreme != 0.0 && end <= 140; end += 3) {
+    for (int end = 100; extreme != 0.0 && end <= 140; end += 5) {
         for (const double inverse : {-end / extreme, (end - 14) / extreme}) {
             double xq = 0.0, qq = 0.0;
             for (const float value : limited) {
