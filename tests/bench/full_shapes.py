@@ -24,7 +24,7 @@ parser.add_argument("shapes", nargs="*")
 parser.add_argument("--mixtura", default=str(here.parents[1] / "build/bin/mixtura"))
 parser.add_argument("--type", default="q4_k")
 parser.add_argument("--append", type=pathlib.Path)
-options = parser.parse_args()
+options = parser.parse_intermixed_args()
 
 memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
