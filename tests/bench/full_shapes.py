@@ -4,7 +4,7 @@
   full_shapes.py FOLDER [--mixtura build/bin/mixtura] [--type q4_k] [--append RESULTS.md] [SHAPE[=LAYERS] …]
 
 Writes each random-weight file to FOLDER (make_random_moe.py, run by this Python), asks inspect what it will take with a context
-of 512 tokens, lets it answer 32 tokens and compares the process' largest resident memory; the file is removed again.  Ends with
+of 512 tokens, lets it answer 480 tokens with 32 and compares the process' largest resident memory; the file is removed again.  Ends with
 1 where one is further than 3 % from what was said.  Without SHAPE: all of them, those that are larger than the memory with as
 many layers as fit into three quarters of it."""
 import argparse
@@ -26,6 +26,7 @@ parser.add_argument("--type", default="q4_k")
 parser.add_argument("--append", type=pathlib.Path)
 options = parser.parse_intermixed_args()
 
+PROMPT = ",".join(str(1 + n % 1000) for n in range(480))  # fills the context with the answer, so that all of a step's memory is touched
 memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
@@ -62,7 +63,7 @@ for shape, layers, all_layers in wanted():
         subprocess.run([sys.executable, str(here / "make_random_moe.py"), shape, options.type, str(path), "--layers", str(layers)], check=True)
         size = path.stat().st_size
         said = json.loads(subprocess.run([options.mixtura, "inspect", str(path), "--json", "--context", "512"], check=True, stdout=subprocess.PIPE).stdout)["memory"]
-        text, taken = peak_bytes([options.mixtura, "complete", str(path), "--ids", "1,2,3,4,5,6,7,8", "--max-tokens", "32", "--context", "512", "--json"])
+        text, taken = peak_bytes([options.mixtura, "complete", str(path), "--ids", PROMPT, "--max-tokens", "32", "--context", "512", "--json"])
     finally:
         path.unlink(missing_ok=True)
     answer = json.loads(text)
