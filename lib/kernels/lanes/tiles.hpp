@@ -3,6 +3,8 @@
 #pragma once
 
 #include <bit>
+#include <iterator>
+#include <utility>
 
 #include "kernels/kernel_table.hpp"
 #include "kernels/layout.hpp"
@@ -62,6 +64,17 @@ void run_tiles(const TileFunction (&tiles)[kTokensMax + 1], const PanelProduct& 
             first += count;
         }
     }
+}
+
+// table.product of every integer format, `make` called with its dtype: no set of tiles leaves one out.
+template <class Make>
+void fill_integer_products(KernelTable& table, Make make) noexcept {
+    [&]<std::size_t... kFormats>(std::index_sequence<kFormats...>) {
+        ((table.product[product_index(kIntegerFormats[kFormats].dtype)] =
+              make.template operator()<kIntegerFormats[kFormats].dtype>()),
+         ...);
+    }
+    (std::make_index_sequence<std::size(kIntegerFormats)>());
 }
 
 }  // namespace mixtura::detail

@@ -99,22 +99,7 @@ void product(const PanelProduct& p) noexcept {
 }  // namespace
 
 void fill_integer_products_vnni(KernelTable& table) noexcept {
-    table.product[product_index(DType::q4_0)] = product<DType::q4_0>;
-    table.product[product_index(DType::q4_1)] = product<DType::q4_1>;
-    table.product[product_index(DType::q5_0)] = product<DType::q5_0>;
-    table.product[product_index(DType::q5_1)] = product<DType::q5_1>;
-    table.product[product_index(DType::q8_0)] = product<DType::q8_0>;
-    table.product[product_index(DType::q2_k)] = product<DType::q2_k>;
-    table.product[product_index(DType::q3_k)] = product<DType::q3_k>;
-    table.product[product_index(DType::q4_k)] = product<DType::q4_k>;
-    table.product[product_index(DType::q5_k)] = product<DType::q5_k>;
-    table.product[product_index(DType::q6_k)] = product<DType::q6_k>;
-    table.product[product_index(DType::iq4_nl)] = product<DType::iq4_nl>;
-    table.product[product_index(DType::iq4_xs)] = product<DType::iq4_xs>;
-    table.product[product_index(DType::mxfp4)] = product<DType::mxfp4>;
-    table.product[product_index(DType::int4_32)] = product<DType::int4_32>;
-    table.product[product_index(DType::int4_64)] = product<DType::int4_64>;
-    table.product[product_index(DType::int4_128)] = product<DType::int4_128>;
+    detail::fill_integer_products(table, []<DType kDType>() -> PanelProductFunction { return product<kDType>; });
 }
 
 }  // namespace mixtura::avx512

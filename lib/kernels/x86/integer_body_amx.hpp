@@ -191,20 +191,6 @@ void product(const PanelProduct& p) noexcept {
 
 template <bool kIsChecked>
 void fill_integer(KernelTable& table) noexcept {
-    table.product[product_index(DType::q4_0)] = product<DType::q4_0, kIsChecked>;
-    table.product[product_index(DType::q4_1)] = product<DType::q4_1, kIsChecked>;
-    table.product[product_index(DType::q5_0)] = product<DType::q5_0, kIsChecked>;
-    table.product[product_index(DType::q5_1)] = product<DType::q5_1, kIsChecked>;
-    table.product[product_index(DType::q8_0)] = product<DType::q8_0, kIsChecked>;
-    table.product[product_index(DType::q2_k)] = product<DType::q2_k, kIsChecked>;
-    table.product[product_index(DType::q3_k)] = product<DType::q3_k, kIsChecked>;
-    table.product[product_index(DType::q4_k)] = product<DType::q4_k, kIsChecked>;
-    table.product[product_index(DType::q5_k)] = product<DType::q5_k, kIsChecked>;
-    table.product[product_index(DType::q6_k)] = product<DType::q6_k, kIsChecked>;
-    table.product[product_index(DType::iq4_nl)] = product<DType::iq4_nl, kIsChecked>;
-    table.product[product_index(DType::iq4_xs)] = product<DType::iq4_xs, kIsChecked>;
-    table.product[product_index(DType::mxfp4)] = product<DType::mxfp4, kIsChecked>;
-    table.product[product_index(DType::int4_32)] = product<DType::int4_32, kIsChecked>;
-    table.product[product_index(DType::int4_64)] = product<DType::int4_64, kIsChecked>;
-    table.product[product_index(DType::int4_128)] = product<DType::int4_128, kIsChecked>;
+    detail::fill_integer_products(table,
+                                  []<DType kDType>() -> PanelProductFunction { return product<kDType, kIsChecked>; });
 }
