@@ -70,4 +70,18 @@ Status check_cache_dtypes(const ModelSpec& spec, CacheDTypes dtypes) {
     return {};
 }
 
+AttentionCache cached_rows(const KVView& view, std::size_t value_plane) {
+    const KVPlaneView &keys = view.planes[0], &values = view.planes[value_plane];
+    const auto rows = [&view](const KVPlaneView& plane) {
+        return PagedRows{view.base + plane.offset_bytes, static_cast<std::int64_t>(view.block_stride_bytes),
+                         static_cast<std::int64_t>(plane.row_stride_bytes)};
+    };
+    return {.keys = rows(keys),
+            .values = rows(values),
+            .key_head_stride_bytes = static_cast<std::int64_t>(keys.head_stride_bytes),
+            .value_head_stride_bytes = static_cast<std::int64_t>(values.head_stride_bytes),
+            .key_dtype = keys.dtype,
+            .value_dtype = values.dtype};
+}
+
 }  // namespace mixtura

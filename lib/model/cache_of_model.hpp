@@ -4,6 +4,7 @@
 #include <mixtura/cache_dtypes.hpp>
 #include <mixtura/kv_cache.hpp>
 
+#include "kernels/attention.hpp"
 #include "model/spec.hpp"
 
 namespace mixtura {
@@ -18,5 +19,8 @@ std::size_t cross_place(const ModelSpec& spec, std::size_t layer) noexcept;
 
 // INVALID_ARGUMENT for a pair that is no choice, or not this model's: latent rows are keys and values at once.
 Status check_cache_dtypes(const ModelSpec& spec, CacheDTypes dtypes);
+
+// A layer's rows as attention reads them: keys of plane 0, values of plane `value_plane` (0 too for latent rows).
+AttentionCache cached_rows(const KVView& view, std::size_t value_plane);
 
 }  // namespace mixtura

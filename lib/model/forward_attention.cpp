@@ -10,6 +10,7 @@
 #include "kernels/matmul.hpp"
 #include "kernels/rope.hpp"
 #include "kernels/rows.hpp"
+#include "model/cache_of_model.hpp"
 #include "model/forward.hpp"
 #include "model/rope_of_sequence.hpp"
 
@@ -199,17 +200,7 @@ Status ForwardPass::attend(std::size_t l, const Step& step, KVCache& cache, Para
         MIXTURA_RETURN_IF_ERROR(write(0, scratch_.key, shape.kv_heads * shape.key_width));
         if (!is_latent) MIXTURA_RETURN_IF_ERROR(write(1, scratch_.value, shape.kv_heads * shape.value_width));
         MIXTURA_ASSIGN_OR_RETURN(const KVView view, cache.view(part.sequence, l));
-        const KVPlaneView &keys = view.planes[0], &values = view.planes[is_latent ? 0 : 1];
-        const auto plane = [&](const KVPlaneView& at) {
-            return PagedRows{view.base + at.offset_bytes, static_cast<std::int64_t>(view.block_stride_bytes),
-                             static_cast<std::int64_t>(at.row_stride_bytes)};
-        };
-        paged.keys = plane(keys);
-        paged.values = plane(values);
-        paged.key_head_stride_bytes = static_cast<std::int64_t>(keys.head_stride_bytes);
-        paged.value_head_stride_bytes = static_cast<std::int64_t>(values.head_stride_bytes);
-        paged.key_dtype = keys.dtype;
-        paged.value_dtype = values.dtype;
+        paged = cached_rows(view, is_latent ? 0 : 1);
         sequences.push_back({view.block_table.data(), part.first_row, part.row_count, part.first_position,
                              part.first_position + part.row_count});
     }

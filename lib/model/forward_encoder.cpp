@@ -102,17 +102,7 @@ Status ForwardPass::cross_part(std::size_t l, const Step& step, KVCache& cache, 
     AttentionCache source;
     for (const StepSequence& part : step.sequences) {
         MIXTURA_ASSIGN_OR_RETURN(const KVView view, cache.view(part.sequence, cross_place(core_->spec, l)));
-        const auto plane = [&](const KVPlaneView& at) {
-            return PagedRows{view.base + at.offset_bytes, static_cast<std::int64_t>(view.block_stride_bytes),
-                             static_cast<std::int64_t>(at.row_stride_bytes)};
-        };
-        const KVPlaneView &keys = view.planes[0], &values = view.planes[1];
-        source = {.keys = plane(keys),
-                  .values = plane(values),
-                  .key_head_stride_bytes = static_cast<std::int64_t>(keys.head_stride_bytes),
-                  .value_head_stride_bytes = static_cast<std::int64_t>(values.head_stride_bytes),
-                  .key_dtype = keys.dtype,
-                  .value_dtype = values.dtype};
+        source = cached_rows(view, 1);
         sequences.push_back(
             {view.block_table.data(), part.first_row, part.row_count, part.first_position, view.length_tokens});
     }
